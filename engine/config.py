@@ -7,15 +7,29 @@ can be pasted there. A rule takes a ``ReleaseBehaviour`` value, never a version 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Final, Literal, get_args
 
 from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
+from engine.releases import (
+    CURRENT_DEFAULTS,
+    CURRENT_RELEASE,
+    FINAL,
+    OLDEST,
+    Release,
+    ReleaseDefaults,
+    current_default,
+    defaults_of,
+    not_modelled,
+)
+from engine.setting_notes import SETTING_NOTES
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 """The setting of PIP-392."""
+CLASSIC_KEY_SHARED: Final = "subscriptionKeySharedUseClassicPersistentImplementation"
+"""The setting that brings the dispatcher from before PIP-379 back, in 4.x only."""
 SplitAlgorithmName = Literal[
     "range_equally_divide", "topic_count_equally_divide", "specified_positions_divide", "flow_or_qps_equally_divide"
 ]
@@ -41,16 +55,21 @@ class BrokerSettings:
     activeConsumerFailoverDelayTimeMillis: int = 1000
     maxConsumersPerSubscription: int = 0
     maxConsumersPerTopic: int = 0
+    maxProducersPerTopic: int = 0
     subscriptionKeySharedUseConsistentHashing: bool = True
     subscriptionKeySharedConsistentHashingReplicaPoints: int = 100
     subscriptionKeySharedUseClassicPersistentImplementation: bool = False
-    keySharedLookAheadMsgInReplayThresholdPerConsumer: int = 2000
-    keySharedLookAheadMsgInReplayThresholdPerSubscription: int = 20000
+    keySharedLookAheadMsgInReplayThresholdPerConsumer: int = current_default(
+        "keySharedLookAheadMsgInReplayThresholdPerConsumer"
+    )
+    keySharedLookAheadMsgInReplayThresholdPerSubscription: int = current_default(
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription"
+    )
     keySharedUnblockingIntervalMs: int = 10
     maxUnackedMessagesPerConsumer: int = 50000
     maxUnackedMessagesPerSubscription: int = 200000
     aggregatePublisherStatsByProducerName: bool = False
-    defaultNumberOfNamespaceBundles: int = 4
+    defaultNumberOfNamespaceBundles: int = current_default("defaultNumberOfNamespaceBundles")
     loadBalancerAutoBundleSplitEnabled: bool = True
     loadBalancerAutoUnloadSplitBundlesEnabled: bool = True
     loadBalancerNamespaceBundleMaxTopics: int = 1000
@@ -123,25 +142,35 @@ class ReleaseBehaviour:
     ``split_algorithms``: the names the release accepts (PIP-169 added the fourth in 3.0).
     ``exclusive_attempts``: tries of a second Exclusive consumer (#24934).
 
+    ``blank_ends``: whether a partitioned topic may be made whose name begins or ends with white space (#26281).
+
+    A split request: ``flow_by_name``: whether it may name ``flow_or_qps_equally_divide`` while another algorithm is the
+    default. ``equal_boundaries``: whether boundaries that repeat are refused, or the failure is dropped, so that the
+    request is never answered (#26735). ``extensible_without_cuts``: whether the extensible load manager fails where the
+    algorithm finds nothing to cut, or is done.
+
     Key_Shared: ``key_shared_ring`` is the form of the ring's points (#22053, #23327, #23441). ``sticky_gaps``: whether
     a gap between two sticky ranges of one consumer is served by it (#24730). ``keyless_messages``: since #23219 they
     are spread by producer name and sequence id, before all have one key. ``key_shared_order``: what keeps a key in
     order while consumers come and go, draining hashes (PIP-379) or the rule for consumers that joined recently.
     ``draining_takes_back``: a hash that returns to its consumer stops draining (#24736).
     ``key_shared_folds_slot_zero``: slot 0 becomes 1 (PIP-379). ``ownerless_key``: what waits while a sticky slot has no
-    owner: that key, consumers that joined after its message too, or the whole subscription. ``look_ahead_defaults`` of
-    ``keySharedLookAheadMsgInReplayThresholdPerConsumer`` and ``...PerSubscription`` (#25992 doubled them).
+    owner: that key, consumers that joined after its message too, or the whole subscription.
 
     ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807). ``load``: load
-    shedding and placement, and the number of bundles of a new namespace.
+    shedding and placement. ``defaults``: what settings are where nobody sets them, and which ones the release lacks.
     """
 
     label: str
     nonpartitioned_failover: Literal["ring", "first-connected"] = "ring"
     knows_failover_consistent_hashing: bool = True
-    notices_on_nonpersistent_change: bool = False
+    notices_on_nonpersistent_change: bool = True
     split_algorithms: tuple[str, ...] = SPLIT_ALGORITHMS
     exclusive_attempts: int = 5
+    blank_ends: Literal["taken", "refused"] = "refused"
+    flow_by_name: bool = True
+    equal_boundaries: Literal["refused", "never-answered"] = "refused"
+    extensible_without_cuts: Literal["done", "fails"] = "done"
     key_shared_ring: Literal["name_i", "name_nul_i", "indexed_replace", "current"] = "current"
     sticky_gaps: Literal["served", "unserved"] = "unserved"
     keyless_messages: Literal["spread", "one-key"] = "spread"
@@ -149,12 +178,12 @@ class ReleaseBehaviour:
     draining_takes_back: bool = True
     key_shared_folds_slot_zero: bool = True
     ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
-    look_ahead_defaults: tuple[int, int] = (2000, 20000)
     unnamed_publishers: Literal["added-once", "added-repeatedly"] = "added-once"
     load: LoadRules = CURRENT_LOAD_RULES
+    defaults: ReleaseDefaults = CURRENT_DEFAULTS
 
 
-def _key_shared_ring(version: tuple[int, int, int]) -> Literal["name_i", "name_nul_i", "indexed_replace", "current"]:
+def _key_shared_ring(version: Release) -> Literal["name_i", "name_nul_i", "indexed_replace", "current"]:
     if version >= (4, 0, 0):
         return "current"
     # Both changes went to the maintained branches only; 3.1 had ended before the first of them was carried back.
@@ -165,46 +194,43 @@ def _key_shared_ring(version: tuple[int, int, int]) -> Literal["name_i", "name_n
     return "name_i"
 
 
-def _has_fixes_of_september_2025(version: tuple[int, int, int]) -> bool:
-    # #24736 and #24730; that 4.1.1 has them and 4.1.0 has not is inferred from their dates.
-    return version >= (4, 1, 1) or (4, 0, 7) <= version < (4, 1, 0)
-
-
-def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -> ReleaseBehaviour:
-    version = (major, minor, patch)
-    # PIP-392 went into 4.1 and was carried back; a branch older than its first release there never has it.
-    knows_flag = version >= (4, 0, 1) or (3, 3, 3) <= version < (4, 0, 0) or (3, 0, 8) <= version < (3, 1, 0)
+def _behaviour(version: Release) -> ReleaseBehaviour:
+    since_3_0 = version >= (3, 0, 0)
     pip_379 = version >= (4, 0, 0)
-    fixes_of_september_2025 = _has_fixes_of_september_2025(version)
-    gaps_unserved = fixes_of_september_2025 or (3, 3, 9) <= version < (4, 0, 0) or (3, 0, 14) <= version < (3, 1, 0)
+    # #24736 and #24730; that 4.1.1 has them and 4.1.0 has not is inferred from their dates.
+    takes_back = version.has(Release(4, 0, 7), Release(4, 1, 1))
+    gaps_unserved = takes_back or version.has(Release(3, 0, 14), Release(3, 3, 9), Release(4, 0, 7), Release(4, 1, 1))
+    answered = version.has(Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0))
     ownerless_before_4_0: Literal["delays-newcomers", "stops-subscription"]
-    ownerless_before_4_0 = "delays-newcomers" if version >= (3, 0, 0) else "stops-subscription"
+    ownerless_before_4_0 = "delays-newcomers" if since_3_0 else "stops-subscription"
+    defaults = defaults_of(version)
     return ReleaseBehaviour(
-        label=f"{major}.{minor}.{patch}",
-        nonpartitioned_failover="ring" if version >= (3, 0, 0) else "first-connected",
-        knows_failover_consistent_hashing=knows_flag,
-        # Merged after the milestones of 5.0 were cut; no release label was found, so 5.0.0 is inferred from the date.
-        notices_on_nonpersistent_change=version >= (5, 0, 0) and not milestone,
-        split_algorithms=SPLIT_ALGORITHMS if version >= (3, 0, 0) else SPLIT_ALGORITHMS[:3],
+        label=f"{version.major}.{version.minor}.{version.patch}",
+        nonpartitioned_failover="ring" if since_3_0 else "first-connected",
+        knows_failover_consistent_hashing=not defaults.lacks(FLAG),
+        # A broker of 5.0.1 has it, one of 4.2.4 has not; the milestones of 5.0 were cut before it was merged.
+        notices_on_nonpersistent_change=version.has(Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0)),
+        split_algorithms=SPLIT_ALGORITHMS if since_3_0 else SPLIT_ALGORITHMS[:3],
         exclusive_attempts=5 if version >= (4, 0, 8) else 1,
+        blank_ends="refused" if version.has(Release(5, 0, 0, milestone=2)) else "taken",
+        # Both are measured on 5.0.1; that 5.0.0 has them is inferred.
+        flow_by_name=version.has(Release(5, 0, 0)),
+        extensible_without_cuts="done" if version.has(Release(5, 0, 0)) else "fails",
+        equal_boundaries="refused" if answered else "never-answered",
         key_shared_ring=_key_shared_ring(version),
         sticky_gaps="unserved" if gaps_unserved else "served",
         keyless_messages="spread" if pip_379 else "one-key",
         key_shared_order="draining-hashes" if pip_379 else "recently-joined",
-        draining_takes_back=fixes_of_september_2025,
+        draining_takes_back=takes_back,
         key_shared_folds_slot_zero=pip_379,
         ownerless_key="waits" if pip_379 else ownerless_before_4_0,
-        # 4.2.4 has the smaller ones; that 5.0 is the first with the others is inferred from the date of #25992, which
-        # its first milestone has.
-        look_ahead_defaults=(4000, 40000) if version >= (5, 0, 0) else (2000, 20000),
-        unnamed_publishers="added-once" if version >= (3, 0, 0) else "added-repeatedly",
-        load=load_rules(version, milestone=milestone),
+        unnamed_publishers="added-once" if since_3_0 else "added-repeatedly",
+        load=load_rules(version),
+        defaults=defaults,
     )
 
 
-# One row for each stretch of releases that behaves alike; the label is the first release of the stretch.
-CURRENT: Final = _behaviour(4, 2, 4)
-OLDEST_SUPPORTED: Final = (2, 10, 0)
+CURRENT: Final = _behaviour(CURRENT_RELEASE)
 LINES: Final = ((2, 10), (2, 11), (3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (4, 1), (4, 2), (5, 0))
 """The release lines whose rules are known, ascending."""
 
@@ -212,28 +238,41 @@ LINES: Final = ((2, 10), (2, 11), (3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (4, 1)
 _VERSION: Final = re.compile(r"v?(\d{1,3})\.(\d{1,3}|x)(?:\.(\d{1,3}|x))?(?:\.\d+)?([-+].*)?", re.ASCII)
 
 
-def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
-    """The behaviour of a Pulsar version such as ``4.0.7``, ``3.3``, ``v2.11.0`` or ``5.0.0-M1-SNAPSHOT``.
+def release_of(version: str) -> Release | Rejection:
+    """The release that a text names, such as ``4.0.7``, ``3.3``, ``v2.11.0`` or ``5.0.0-M2-SNAPSHOT``.
 
     A missing patch number means the newest of that line; a fourth number (a vendor's build) plays no part. Versions
     before 2.10 are refused.
+
+    >>> release_of("5.0.0-M2") == Release(5, 0, 0, milestone=2), release_of("4.2") > Release(4, 2, 5)
+    (True, True)
+    """
+    match = _VERSION.fullmatch(version.strip())
+    if match is None:
+        return Rejection("UnknownVersion", f"{version!r} is not a Pulsar version; write it like 4.0.7", field="pulsar")
+    major, minor, patch = (999 if part in (None, "x") else int(part) for part in match.groups()[:3])
+    # 5.0.0-M1 and a snapshot of 5.0.0 came before 5.0.0; a vendor's 5.0.1-7 or 5.0.0+7 did not.
+    before_final = patch == 0 and (match[4] or "").startswith("-")
+    milestone = re.match(r"-M(\d{1,2})\b", match[4] or "", re.ASCII)
+    number = int(milestone[1]) if milestone is not None else 1
+    release = Release(major, minor, patch, milestone=number if before_final else FINAL)
+    if release < OLDEST[:3]:
+        return Rejection("UnknownVersion", not_modelled(release, version.strip()), field="pulsar")
+    return release
+
+
+def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
+    """The behaviour of the release that a text names; refused as ``release_of`` does.
 
     >>> behaviour_of("2.11.0").nonpartitioned_failover
     'first-connected'
     >>> behaviour_of("4.0.0").knows_failover_consistent_hashing
     False
     """
-    match = _VERSION.fullmatch(version.strip())
-    if match is None:
-        return Rejection("UnknownVersion", f"{version!r} is not a Pulsar version; write it like 4.0.7", field="pulsar")
-    major, minor, patch = (999 if part in (None, "x") else int(part) for part in match.groups()[:3])
-    if (major, minor, patch) < OLDEST_SUPPORTED:
-        return Rejection(
-            "UnknownVersion", f"Pulsar {version} is older than 2.10, the first modelled here", field="pulsar"
-        )
-    return replace(
-        _behaviour(major, minor, patch, milestone=match[4] is not None), label=version.strip().removeprefix("v")
-    )
+    release = release_of(version)
+    if isinstance(release, Rejection):
+        return release
+    return replace(_behaviour(release), label=version.strip().removeprefix("v"))
 
 
 def unknown_line(version: str) -> str:
@@ -258,16 +297,49 @@ def unknown_line(version: str) -> str:
     return f"Pulsar {version.strip()} is not known here: it is answered by the rules of {major}.{minor}, {which}"
 
 
+def ignored_setting(name: str, behaviour: ReleaseBehaviour) -> str:
+    """Say that brokers of a release do not have a setting, "" where they have it.
+
+    >>> ignored_setting(CLASSIC_KEY_SHARED, _behaviour(Release(5, 0, 1)))
+    'Pulsar 5.0.1 does not have subscriptionKeySharedUseClassicPersistentImplementation and ignores it'
+    """
+    return f"Pulsar {behaviour.label} does not have {name} and ignores it" if behaviour.defaults.lacks(name) else ""
+
+
+def rebased(
+    settings: BrokerSettings, before: ReleaseBehaviour, after: ReleaseBehaviour, but: Container[str] = ()
+) -> BrokerSettings:
+    """The settings with defaults of one release replaced by those of another, except those named in ``but``.
+
+    >>> rebased(BrokerSettings(defaultNumberOfNamespaceBundles=4), _behaviour(Release(4, 2, 4)), _behaviour(
+    ...     Release(5, 0, 0))).defaultNumberOfNamespaceBundles
+    32
+    """
+    old, new = default_settings(before), default_settings(after)
+    changed = {
+        name: getattr(new, name)
+        for name in DEFAULTS
+        if name not in but and getattr(settings, name) == getattr(old, name) != getattr(new, name)
+    }
+    return replace(settings, **changed)
+
+
+def is_dynamic(name: str, behaviour: ReleaseBehaviour = CURRENT) -> bool:
+    """Whether brokers of a release take a setting that is known here while they run.
+
+    >>> is_dynamic("maxUnloadPercentage"), is_dynamic("activeConsumerFailoverConsistentHashing")
+    (True, False)
+    """
+    by_release = dict(behaviour.defaults.entries).get(name)
+    return SETTING_NOTES[name].dynamic if by_release is None else by_release.dynamic
+
+
 def default_settings(behaviour: ReleaseBehaviour = CURRENT) -> BrokerSettings:
     """The settings of a broker of one release whose broker.conf changes none.
 
-    >>> settings = default_settings(_behaviour(5, 0, 0))
+    >>> settings = default_settings(_behaviour(Release(5, 0, 0)))
     >>> settings.keySharedLookAheadMsgInReplayThresholdPerConsumer, settings.defaultNumberOfNamespaceBundles
     (4000, 32)
     """
-    per_consumer, per_subscription = behaviour.look_ahead_defaults
-    return BrokerSettings(
-        keySharedLookAheadMsgInReplayThresholdPerConsumer=per_consumer,
-        keySharedLookAheadMsgInReplayThresholdPerSubscription=per_subscription,
-        defaultNumberOfNamespaceBundles=behaviour.load.default_bundles,
-    )
+    known = {name: value for name, value in behaviour.defaults.values() if name in DEFAULTS}
+    return replace(BrokerSettings(), **known)  # type: ignore[arg-type]

@@ -1,19 +1,23 @@
 """Which form of each rule of load shedding and placement one Pulsar release has.
 
 Measured on the classes of 2.10.0, 2.11.0, 3.0.0, 3.0.2, 3.0.7, 3.1.0, 3.1.2, 3.2.0, 3.2.2, 3.2.3, 3.3.2, 3.3.5, 4.0.0
-to 4.0.2, 4.0.4 to 4.0.8, 4.2.4 and 5.0.0-M1 (``tests/fresh_vectors``). Between two of these the first release of the
-later one's line is taken to have changed, unless a public thread names another. Master of July 2026 is 5.0.
+to 4.0.2, 4.0.4 to 4.0.8, 4.2.4, 5.0.0-M1 and 5.0.1 (``tests/fresh_vectors``). Between two of these the first release of
+the later one's line is taken to have changed, unless a public thread names another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+from engine.releases import CURRENT_RELEASE, Release
+
+VersionLibrary = Literal["0.9", "0.10"]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadRules:
-    """The rules of both load managers, and the defaults of their settings, in one release.
+    """The rules of both load managers in one release; ``engine.releases`` has the defaults of their settings.
 
     ``overload_usage``: whether the resource weights count where a broker is compared with the overload limit and where
     a report is found worth writing. ``heap_memory_counts``: heap memory is one of the weighted resources of the modular
@@ -21,7 +25,11 @@ class LoadRules:
     messages and bytes together (#21016), or one each; in the first form it is enough if one of the two minimums is met.
     ``uniform_slack``, ``uniform_bytes_slack``: messages/s and bytes/s by which a bundle may exceed what
     ``UniformLoadShedder`` has left to move (#21906). ``avg_shedder``: whether it can be configured.
-    ``avg_destinations``: what a planned destination is kept by (#26246). ``avg_scores_whole``: scores less than 1 apart
+    ``avg_destinations``: what a planned destination is kept by: the numbers of the bundle, the bundle, or the bundle
+    with the broker that it leaves, for one cycle (#26246). In the last form what was drawn is not remembered, the
+    broker that the bundle leaves is not drawn, and an overloaded destination gives way.
+    ``avg_placement_alone``: whether a broker starts with ``AvgShedder`` as placement beside another shedder; where it
+    is replaced, by ``LeastLongTermMessageRate`` (#26609). ``avg_scores_whole``: scores less than 1 apart
     are equal (#24954). ``restarts_idle_average``: #16766. ``round_robin``: ``RoundRobinBrokerSelector`` exists.
     ``chooses_destination``: an unloaded bundle gets its next owner before it is unloaded. ``system_namespace_shed``:
     bundles of ``pulsar/system`` are shed, and spread evenly, like others. ``excluded_namespaces``: PIP-380.
@@ -31,10 +39,11 @@ class LoadRules:
     ``bundles_compared``: for the report of the largest, in steps, or as equal where less than a step apart (#24754,
     mended by #24772).
     ``underloaded_by_throughput``: a broker is underloaded beside one with far more throughput, not only where it has
-    less than 1 byte/s (#22321).
-
-    The defaults: weights of direct and of heap memory, the only spelling of the bandwidth weights' names, shedding and
-    placement strategy, and the number of bundles of a new namespace.
+    less than 1 byte/s (#22321). ``old_bandwidth_spelling_only``: the weights of bandwidth go by ``Bandwith``.
+    ``isolation_by_port``: an expression of an isolation policy that has a colon is tried on ``host:port`` too.
+    ``version_library``: which java-semver compares versions. In 0.10 numbers have 64 bits instead of 32, a number of a
+    pre-release has no sign and has to fit, and of equal versions only one build is the newest. ``roomy_sets``: a
+    Java set made of a collection is larger than it has to be, as it was before Java 19; 5.0 needs Java 21.
     """
 
     overload_usage: Literal["weighted", "unweighted"] = "weighted"
@@ -44,7 +53,8 @@ class LoadRules:
     uniform_slack: int = 0
     uniform_bytes_slack: int = 0
     avg_shedder: Literal["present", "not-configurable", "absent"] = "present"
-    avg_destinations: Literal["bundle-numbers", "bundle", "attempt"] = "bundle-numbers"
+    avg_destinations: Literal["bundle-numbers", "bundle", "attempt"] = "attempt"
+    avg_placement_alone: Literal["refused", "replaced"] = "replaced"
     avg_scores_whole: bool = False
     restarts_idle_average: bool = True
     round_robin: bool = True
@@ -56,70 +66,56 @@ class LoadRules:
     shed_idle_bundles: bool = False
     bundles_compared: Literal["in-steps", "by-difference"] = "in-steps"
     underloaded_by_throughput: bool = True
-    direct_memory_weight: float = 0.0
-    memory_weight: float = 0.0
+    isolation_by_port: bool = True
+    version_library: VersionLibrary = "0.10"
+    roomy_sets: bool = False
     old_bandwidth_spelling_only: bool = False
-    default_shedder: str = "ThresholdShedder"
-    default_placement: str = "LeastLongTermMessageRate"
-    default_bundles: int = 4
 
 
-def load_rules(version: tuple[int, int, int], *, milestone: bool = False) -> LoadRules:
-    """The rules of one release, or of a milestone of it, which lacks the last changes of 5.0 (#26246, #26609).
+def load_rules(release: Release) -> LoadRules:
+    """The rules of one release or of a milestone of it.
 
-    >>> load_rules((4, 0, 7)).uniform_slack, load_rules((5, 0, 0)).default_shedder
-    (1000, 'AvgShedder')
+    >>> load_rules(Release(4, 0, 7)).uniform_slack, load_rules(Release(4, 2, 4)).uniform_slack
+    (1000, 0)
     """
-    since_3_0 = version >= (3, 0, 0)
-    since_4_0 = version >= (4, 0, 0)
-    since_4_2 = version >= (4, 2, 0)
-    since_5_0 = version >= (5, 0, 0) and not milestone
-    separate = _in_lines(version, (2, 11, 3), (3, 0, 2), (3, 1, 1))
-    own_test = _in_lines(version, (2, 10, 4), (2, 11, 1))
-    by_throughput = _in_lines(version, (3, 0, 5), (3, 1, 5), (3, 2, 3))
-    idle_stay = _in_lines(version, (3, 0, 8), (3, 3, 3), (4, 0, 1))
-    exact_scores = _in_lines(version, (4, 0, 8), (4, 1, 2))
+    since_3_0 = release >= (3, 0, 0)
+    since_4_0 = release >= (4, 0, 0)
+    since_4_2 = release >= (4, 2, 0)
+    since_5_0 = release.has(Release(5, 0, 0))
+    for_an_attempt = release.has(Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0))
+    separate = release.has(Release(2, 11, 3), Release(3, 0, 2), Release(3, 1, 1))
     avg_shedder: Literal["present", "not-configurable", "absent"] = "absent"
-    if _in_lines(version, (3, 0, 6), (3, 2, 4), (3, 3, 1)):
-        avg_shedder = "present" if _in_lines(version, (3, 0, 8), (3, 3, 3)) else "not-configurable"
+    if release.has(Release(3, 0, 6), Release(3, 2, 4), Release(3, 3, 1)):
+        avg_shedder = "present" if release.has(Release(3, 0, 8), Release(3, 3, 3)) else "not-configurable"
     by_contents_since: Literal["bundle-numbers", "bundle"] = "bundle-numbers" if since_4_0 else "bundle"
+    idle_stay = release.has(Release(3, 0, 8), Release(3, 3, 3), Release(4, 0, 1))
+    in_steps = release.has(Release(3, 0, 14), Release(3, 3, 9), Release(4, 0, 7))
     return LoadRules(
         overload_usage="weighted" if since_4_0 else "unweighted",
         heap_memory_counts=not since_3_0,
         forgets_brokers=since_3_0,
         uniform_source="separate" if separate else "mixed",
         uniform_slack=0 if since_4_2 else 1000,
-        uniform_bytes_slack=1000 if version < (2, 11, 0) or (separate and not since_4_2) else 0,
+        uniform_bytes_slack=1000 if release < (2, 11, 0) or (separate and not since_4_2) else 0,
         avg_shedder=avg_shedder,
-        avg_destinations="attempt" if since_5_0 else by_contents_since,
-        avg_scores_whole=not exact_scores,
+        avg_destinations="attempt" if for_an_attempt else by_contents_since,
+        avg_placement_alone="replaced" if since_5_0 else "refused",
+        avg_scores_whole=not release.has(Release(4, 0, 8), Release(4, 1, 2)),
         restarts_idle_average=since_3_0,
         round_robin=since_3_0,
         chooses_destination=since_3_0,
         system_namespace_shed=since_3_0,
         excluded_namespaces=since_4_2,
-        placements_kept="leaders-own" if own_test else "until-one-reported",
+        placements_kept="leaders-own" if release.has(Release(2, 10, 4), Release(2, 11, 1)) else "until-one-reported",
         extensible=since_3_0,
         shed_idle_bundles=not idle_stay,
-        bundles_compared="in-steps" if _in_lines(version, (3, 0, 14), (3, 3, 9), (4, 0, 7)) else "by-difference",
-        underloaded_by_throughput=by_throughput,
-        direct_memory_weight=0.0 if version >= (3, 1, 1) else 1.0,
-        memory_weight=0.0 if since_4_0 else 1.0,
+        bundles_compared="in-steps" if in_steps else "by-difference",
+        underloaded_by_throughput=release.has(Release(3, 0, 5), Release(3, 1, 5), Release(3, 2, 3)),
         old_bandwidth_spelling_only=not since_4_0,
-        default_shedder="AvgShedder" if since_5_0 else "ThresholdShedder",
-        default_placement="AvgShedder" if since_5_0 else "LeastLongTermMessageRate",
-        default_bundles=32 if since_5_0 else 4,
+        isolation_by_port=since_5_0,
+        version_library="0.10" if since_5_0 else "0.9",
+        roomy_sets=release < (5, 0, 0),
     )
 
 
-def _in_lines(version: tuple[int, int, int], *firsts: tuple[int, int, int]) -> bool:
-    """Whether a release has a change that came with these: the first of each line, and all lines after the last.
-
-    >>> _in_lines((3, 1, 9), (3, 0, 6), (3, 2, 4)), _in_lines((3, 0, 6), (3, 0, 6), (3, 2, 4))
-    (False, True)
-    """
-    in_line = any(version[:2] == first[:2] and version >= first for first in firsts)
-    return in_line or version[:2] > firsts[-1][:2]
-
-
-CURRENT_LOAD_RULES = load_rules((4, 2, 4))
+CURRENT_LOAD_RULES: Final = load_rules(CURRENT_RELEASE)

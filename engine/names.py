@@ -237,6 +237,15 @@ def _equals_ignoring_case(known: str, written: str) -> bool:
     )
 
 
+def has_blank_ends(text: str) -> bool:
+    """Whether Java's ``String.trim`` would change a text: it cuts off all characters up to the blank.
+
+    >>> has_blank_ends("x "), has_blank_ends("\\u3000x"), has_blank_ends("x y")
+    (True, False, False)
+    """
+    return bool(text) and (text[0] <= " " or text[-1] <= " ")
+
+
 def _is_blank(text: str) -> bool:
     # Java's white space: the separators of Unicode without the no-break spaces, and the classic controls.
     return all(

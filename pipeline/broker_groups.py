@@ -16,7 +16,7 @@ from engine.admin.clusters import Grouping, clusters_of, root_of, single_brokers
 from engine.admin.measured_loads import OWNED, dump_and_broker
 from engine.admin.namespaces import decode_owned
 from engine.admin.requests import request_of_path
-from engine.config import DEFAULTS, FLAG, BrokerSettings
+from engine.config import CURRENT, DEFAULTS, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Rejection
 from pipeline.schemas import BROKERS, BUNDLE_REPORTS, LOAD_ANSWERS, SETTINGS
 from pipeline.storage import Place
@@ -69,9 +69,20 @@ def broker_groups(source: Place) -> BrokerGroups:
     )
 
 
-def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
-    """The settings that brokers reported, with those given on top. Raises ``InputError`` for one that cannot be set."""
-    settings = BrokerSettings()
+def reported_release(source: Place) -> ReleaseBehaviour:
+    """The release that all brokers run, else the newest that is known."""
+    versions = {version for (version,) in rows_of(source / BROKERS.name, "version")}
+    known = [behaviour_of(version) for version in sorted(versions)]
+    only = known[0] if len(set(map(repr, known))) == 1 else CURRENT
+    return CURRENT if isinstance(only, Rejection) else only
+
+
+def settings_of(source: Place, given: Mapping[str, str], behaviour: ReleaseBehaviour) -> BrokerSettings:
+    """The settings that brokers reported, with those given on top; the others have the defaults of the release.
+
+    Raises ``InputError`` for one that cannot be set.
+    """
+    settings = default_settings(behaviour)
     for name, value in dict(rows_of(source / SETTINGS.name, "name", "value")).items():
         changed = settings.with_setting(name, value) if name in DEFAULTS else settings
         settings = settings if isinstance(changed, Rejection) else changed

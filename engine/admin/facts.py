@@ -82,9 +82,10 @@ class ConsumerFacts(
     """One consumer as reported by statistics. Brokers expose neither its priority level nor its consumer id.
 
     ``connected_since`` is the broker's ISO text. ``available_permits`` may be negative. ``range_arrays`` and
-    ``range_texts`` are two spellings of the same ranges, see ``key_hash_ranges``. Times are epoch milliseconds, 0 for
-    never. Members that older releases do not print are None or 0. A struct instead of a dataclass, because hundreds of
-    thousands are decoded straight from answers.
+    ``range_texts`` are two spellings of the same ranges, see ``key_hash_ranges``; texts come from releases before 4.0
+    and from the classic dispatcher, with which they went in 5.0 (as did ``readPositionWhenJoining``). Times are epoch
+    milliseconds, 0 for never. Members that older releases do not print are None or 0. A struct instead of a dataclass,
+    because hundreds of thousands are decoded straight from answers.
     """
 
     name: str = ""
@@ -167,7 +168,9 @@ class SubscriptionFacts(
     ``type`` is Pulsar's word (``Exclusive``, ``Shared``, ``Failover``, ``Key_Shared``), ``"None"`` when nobody has
     connected since load. ``active_consumer_name`` is None where the answer has none (broker-stats, non-persistent).
     ``mode`` is ``AUTO_SPLIT`` or ``STICKY``, of Key_Shared alone. ``msg_backlog_entries`` counts entries, not messages.
-    Counters grow from 0 since the topic was loaded; None where a release does not print them.
+    Counters grow from 0 since the topic was loaded; None where a release does not print them. Not read, since nothing
+    here needs them: ``consumersAfterMarkDeletePosition``, which 5.0 does not print any more, and its
+    ``oldestBacklogMessageAgeSeconds`` (-1 where a broker does not know it).
     """
 
     name: str = ""

@@ -99,17 +99,6 @@ def _holds_mirror(path: Path) -> bool:
     return any((path / folder).is_dir() for folder in MIRROR_FOLDERS)
 
 
-def has_moments(path: Path) -> bool:
-    """Whether a folder holds dumps: folders that are named by time, or that mirror the admin API themselves.
-
-    Raises ``InputError`` for a folder that cannot be read.
-    """
-    if not path.is_dir():
-        return False
-    folders = [folder for folder in _listed(path)[1] if folder not in MIRROR_FOLDERS]
-    return any(moment_ms(folder) is not None or _holds_mirror(path / folder) for folder in folders)
-
-
 def moment_ms(folder: str) -> int | None:
     """Read the time in a folder's name, in epoch milliseconds; None for other names. Colons may be hyphens.
 

@@ -10,9 +10,10 @@ from typing import Final
 
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Counts, Snapshot
-from engine.admin.files import MIRROR_FOLDERS, STANDARD_INPUT, AnswerFile, FilesRead, has_moments, moment_ms, read_files
+from engine.admin.files import MIRROR_FOLDERS, STANDARD_INPUT, AnswerFile, FilesRead, moment_ms, read_files
 from engine.admin.requests import scenario_facts
-from engine.admin.snapshot import AnswerCollector, is_scenario, no_answer_error, read_answers
+from engine.admin.snapshot import AnswerCollector, is_scenario, no_answer_error
+from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.input import MAX_INPUT_BYTES, Intake
 from engine.text import natural_key
@@ -37,14 +38,17 @@ def read_moments(
     limit_bytes: int = MAX_INPUT_BYTES,
     title: str = "",
     earlier: EarlierAnswers | None = None,
+    keeps_nameless: bool = False,
 ) -> tuple[Moment, ...]:
     """Read folders, files and answers in memory as moments in the order of time, as one if nothing distinguishes them.
 
     A moment is a folder named by time or containing a dump (these are ordered by the latest times in their answers), a
-    step of a recording, or the files whose names begin with the same number or time. Other files belong to all
-    moments. Statistics of an unnamed topic get an invented name, see :func:`nameless_topic`. ``title`` is the source
-    of the snapshots; default: their sources. ``earlier``: what is the same as there is not decoded again. Raises
-    ``InputError`` as :func:`read_answers` does.
+    step of a recording, or the files whose names begin with the same number or time, if another number has the same
+    answer: ``1-stats.json`` and ``2-stats.json`` are two moments, ``1-orders.json`` and ``2-refunds.json`` one. Other
+    files belong to all moments. ``keeps_nameless``: statistics of an unnamed topic get an invented name, see
+    :func:`nameless_topic`, instead of being a problem. ``title`` is the source of the snapshots; default: their
+    sources. ``earlier``: what is the same as there is not decoded again. Raises ``InputError`` as
+    :func:`read_answers` does.
     """
     intake = Intake(limit_bytes)
     files: list[AnswerFile] = []
@@ -60,19 +64,23 @@ def read_moments(
         title = ", ".join(str(part) if isinstance(part, str | Path) else STANDARD_INPUT for part in sources)
     scenario = next((file for file in files if is_scenario(file)), None)
     times = scenario_facts(scenario.data, scenario.name).times if scenario is not None else {}
-    groups: dict[str, list[AnswerFile]] = {}
-    for file in files:
-        groups.setdefault(_moment_of(file.name), []).append(file)
+    groups = _grouped(files)
     always = groups.pop("", [])
     moments: list[Moment] = []
     left_out: list[Problem] = []
+    configured: BrokerSettings | None = None
     for group, members in groups.items() or [("", [])]:
-        collector = AnswerCollector(limit_bytes, keeps_nameless=True, earlier=earlier)
+        collector = AnswerCollector(limit_bytes, keeps_nameless=keeps_nameless, earlier=earlier)
         collector.add(FilesRead((*always, *members), (), ()))
         if collector.understood:
             at_ms = moment_ms(group)
             if at_ms is None:
                 at_ms = next((times[file.name] for file in members if file.name in times), None)
+            if collector.configured:
+                configured = collector.settings
+            elif scenario is not None:
+                # A recording names a few settings for all of its steps; what a broker printed at one has them all.
+                collector.settings = configured or collector.settings
             moments.append(Moment(at_ms, collector.snapshot(title)))
         else:
             left_out += collector.problems
@@ -88,9 +96,27 @@ def read_moments(
 
 def files_of_last_moment(files: Sequence[AnswerFile]) -> tuple[AnswerFile, ...]:
     """The answers of the last moment among these, and those that belong to all moments."""
-    moments = {moment for file in files if (moment := _moment_of(file.name))}
-    last = max(moments, key=lambda moment: (moment_ms(moment) or 0, natural_key(moment)), default="")
-    return tuple(file for file in files if _moment_of(file.name) in ("", last))
+    groups = _grouped(files)
+    last = max(filter(None, groups), key=lambda moment: (moment_ms(moment) or 0, natural_key(moment)), default="")
+    kept = {id(file) for group in ("", last) for file in groups.get(group, ())}
+    return tuple(file for file in files if id(file) in kept)
+
+
+def _grouped(files: Sequence[AnswerFile]) -> dict[str, list[AnswerFile]]:
+    """The files of each moment, and under "" those of all moments."""
+    groups: dict[str, list[AnswerFile]] = {}
+    for file in files:
+        groups.setdefault(_moment_of(file.name), []).append(file)
+    numbered = [_without_number(file.name) for group in groups if group.isdigit() for file in groups[group]]
+    if numbered and len(numbered) == len(set(numbered)) and not any(map(is_scenario, files)):
+        # Numbers that only list different answers: 1-orders.json, 2-refunds.json.
+        return {"": list(files)} if all(map(str.isdigit, filter(None, groups))) else groups
+    return groups
+
+
+def _without_number(name: str) -> str:
+    folder, slash, file = name.rpartition("/")
+    return folder + slash + _NUMBERED.sub("", file.removesuffix(".gz").removesuffix(".json"), count=1)
 
 
 def _in_order(moments: list[Moment], *, are_numbered: bool) -> tuple[Moment, ...]:
@@ -110,16 +136,6 @@ def latest_ms(snapshot: Snapshot) -> int:
         times.append(topic.last_publish_ms)
         times += (sub.latest_ms for sub in topic.subscriptions)
     return max(times, default=0)
-
-
-def read_dump(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
-    """Read a folder with dumps of several moments as :func:`read_moments` does, everything else as one moment.
-
-    Files that are only numbered may be of one moment: a dashboard shows all of them. Raises ``InputError``.
-    """
-    if len(sources) == 1 and isinstance(sources[0], str | Path) and has_moments(Path(sources[0])):
-        return read_moments(*sources, limit_bytes=limit_bytes)
-    return (Moment(None, read_answers(*sources, limit_bytes=limit_bytes)),)
 
 
 def combined(moments: Sequence[Moment]) -> Snapshot:

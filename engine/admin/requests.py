@@ -228,8 +228,8 @@ def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:
     return ScenarioFacts(str(version) if version else None, settings, requests, tuple(problems), times)
 
 
-def load_settings_of(scenario: bytes) -> dict[str, str]:
-    """The known settings of load managers in a scenario.json, as texts by name; {} if it cannot be read."""
+def configuration_of(scenario: bytes) -> dict[str, str]:
+    """The known settings that a scenario.json names, as texts by name; {} if it cannot be read."""
     try:
         members = msgspec.json.decode(scenario) if scenario else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -239,7 +239,7 @@ def load_settings_of(scenario: bytes) -> dict[str, str]:
         return {}
     from engine.balance.settings import LOAD_SETTING_DEFAULTS
 
-    return {name: _written(value) for name, value in named.items() if name in LOAD_SETTING_DEFAULTS}
+    return {name: _written(value) for name, value in named.items() if name in LOAD_SETTING_DEFAULTS or name in DEFAULTS}
 
 
 def refused_settings(named: object) -> tuple[Rejection, ...]:
@@ -346,6 +346,10 @@ def _tails(stem: str) -> Iterable[str]:
             yield stem[len(lead) :]
 
 
+NAMELESS: Final = "unknown/unknown"
+"""The namespace of topics with an invented name."""
+
+
 def nameless_topic(file_name: str) -> str:
     """Invent a name for an unnamed topic; a partition in the file name is kept.
 
@@ -353,4 +357,4 @@ def nameless_topic(file_name: str) -> str:
     ('persistent://unknown/unknown/stats', 'persistent://unknown/unknown/x-partition-3')
     """
     stem = _stem(file_name)
-    return "persistent://unknown/unknown/" + re.sub(r"[^-=:.A-Za-z0-9_]", "_", stem)
+    return f"persistent://{NAMELESS}/" + re.sub(r"[^-=:.A-Za-z0-9_]", "_", stem)

@@ -36,6 +36,7 @@ from engine.balance.settings import (
 from engine.balance.shedding.strategies import MODULAR_SHEDDERS, TRANSFER
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, Intake
+from engine.releases import defaults_ever
 from engine.text import time_text
 
 NO_LOAD_REPORT: Final = (
@@ -117,7 +118,8 @@ class ShedInputs:
             yield Problem("settings", "loadManagerClassName", reason, "the forecast is that of the modular one")
         if "loadBalancerLoadSheddingStrategy" not in self.settings or (shedder == TRANSFER) == self.is_extensible:
             return
-        if self.is_extensible and shedder == default:
+        usual = {default} if self.version is not None else defaults_ever("loadBalancerLoadSheddingStrategy")
+        if self.is_extensible and shedder in usual:
             return  # nobody chose it: brokers print every setting, and TransferShedder sheds all the same
         if shedder == TRANSFER:
             advice = "the default of the release is taken for the modular load manager, which does not have it"

@@ -30,7 +30,7 @@ from engine.admin.requests import (
     TOPIC_POLICIES,
     AdminRequest,
     Naming,
-    load_settings_of,
+    configuration_of,
     nameless_topic,
     release_text,
     request_of_path,
@@ -38,8 +38,8 @@ from engine.admin.requests import (
 )
 from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
 from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of, topic_stats_of
-from engine.config import BrokerSettings
-from engine.errors import InputError, Problem
+from engine.config import CURRENT, BrokerSettings, behaviour_of, rebased
+from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, Intake
 
 
@@ -104,7 +104,7 @@ class AnswerCollector:
         self.written_loads: list[tuple[str, WrittenLoad]] = []
         self.measured = MeasuredLoads()
         self.living: tuple[str, frozenset[str]] | None = None
-        self.asked_loaded = False
+        self.asked_loaded = self.configured = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
 
@@ -135,7 +135,7 @@ class AnswerCollector:
         self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
-        self.configuration |= load_settings_of(scenario[1])
+        self.configuration |= configuration_of(scenario[1])
         # Of two answers about a topic the later one counts, so the less complete one comes first.
         answers.sort(key=lambda answer: answer[1] in requests and _says_less(requests[answer[1]]), reverse=True)
         unnamed: list[tuple[AnswerKind, str, bytes]] = []
@@ -220,7 +220,8 @@ class AnswerCollector:
             case AnswerKind.RUNTIME_CONFIGURATION:
                 configured = decode_runtime_configuration(data, name)
                 self.problems += configured.problems
-                self.settings = configured.good.settings if configured.good else self.settings
+                if configured.good:
+                    self.settings, self.configured = configured.good.settings, True
                 self.configuration.update(_texts(data))
             case AnswerKind.LOAD_REPORT:
                 self._take_load_report(name, data)
@@ -273,14 +274,14 @@ class AnswerCollector:
     def _take_nameless(self, kind: AnswerKind, name: str, data: bytes, naming: Naming) -> None:
         if kind is AnswerKind.TOPIC_STATS:
             topic = naming.topic(name)
-            if topic is None and self._keeps_nameless:
-                topic = nameless_topic(name)
             if topic is None:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
-                self.problems += raw_object(data, name)[1]
-                self.set_aside += 1
-                return
+                if not self._keeps_nameless:
+                    self.problems += raw_object(data, name)[1]
+                    self.set_aside += 1
+                    return
+                topic = nameless_topic(name)
             decoded_topic = topic_stats_of(data, topic, name, self._earlier)
             self.problems += decoded_topic.problems
             self.set_aside += decoded_topic.set_aside
@@ -310,6 +311,13 @@ class AnswerCollector:
         else:
             self.bundles[namespace] = decoded.good
 
+    def _settings(self) -> BrokerSettings | None:
+        """What was reported; a setting that was not has the default of the brokers' release."""
+        behaviour = behaviour_of(self.version or CURRENT.label)
+        if self.settings is None or isinstance(behaviour, Rejection):
+            return self.settings
+        return rebased(self.settings, CURRENT, behaviour, self.configuration)
+
     def snapshot(self, title: str) -> Snapshot:
         measured = self.measured.written(self.written_loads)
         for name, written in measured.good:
@@ -324,7 +332,7 @@ class AnswerCollector:
             self.bundles,
             self.bundle_of_topic,
             frozenset(self.known_names),
-            self.settings,
+            self._settings(),
             self.version,
             (*self.problems, *self.ownership.problems, *measured.problems),
             counts,

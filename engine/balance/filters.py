@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.balance.brokers import BrokerLoad
 from engine.errors import Rejection
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, VersionLibrary
 
 if TYPE_CHECKING:
     from engine.balance.placement.model import KnownBroker
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 NO_DOMAIN = "default"
 """The failure domain of brokers that are in none."""
 MAX_PATTERN_LENGTH = 1000
+_PORT: Final = re.compile(r"0*[0-9]{1,5}", re.ASCII)
+_HIGHEST_PORT: Final = 65_535
 MAX_REPETITIONS = 6
 _REFERENCE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]|\(\?P=")
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
@@ -113,6 +116,27 @@ def _matches(patterns: Sequence[str], text: str) -> bool:
     return any(pattern is not None and pattern.fullmatch(text) is not None for pattern in compiled)
 
 
+def _matches_broker(patterns: Sequence[str], broker: str, rules: LoadRules) -> bool:
+    """Whether a pattern names a broker, ``host:port`` with an IPv6 host in brackets."""
+    if _matches(patterns, broker.rpartition(":")[0]):
+        return True
+    whole = _host_and_port(broker) if rules.isolation_by_port else None
+    return whole is not None and _matches([pattern for pattern in patterns if ":" in pattern], whole)
+
+
+def _host_and_port(broker: str) -> str | None:
+    """A broker as ``HostAndPort`` writes it; None where it has no host, or a port that is none.
+
+    >>> [_host_and_port(broker) for broker in ("b-1:8080", "[::1]:08080", ":8080", "b-1:", "b-1:65536")]
+    ['b-1:8080', '[::1]:8080', None, None, None]
+    """
+    host, _, port = broker.rpartition(":")
+    host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not host or host.count(":") == 1 or _PORT.fullmatch(port) is None or int(port) > _HIGHEST_PORT:
+        return None
+    return f"[{host}]:{int(port)}" if ":" in host else f"{host}:{int(port)}"
+
+
 def is_isolated(namespace: str, policies: Sequence[IsolationPolicy]) -> bool:
     """Whether an isolation policy is about a namespace."""
     return any(_matches(policy.namespaces, namespace) for policy in policies)
@@ -122,6 +146,7 @@ def permitted(
     namespace: str,
     brokers: Mapping[str, BrokerLoad | None],
     policies: Sequence[IsolationPolicy],
+    rules: LoadRules = CURRENT_LOAD_RULES,
     *,
     persistent: bool = True,
 ) -> tuple[str, ...]:
@@ -133,21 +158,16 @@ def permitted(
     """
     if not policies:
         return tuple(broker for broker, load in brokers.items() if ":" in broker and _takes_topics(load, persistent))
-    hosts = {broker: broker.rpartition(":")[0] for broker in brokers if ":" in broker}
+    valid = [broker for broker in brokers if ":" in broker]
     policy = next((policy for policy in policies if _matches(policy.namespaces, namespace)), None)
     if policy is not None:
-        primaries = [broker for broker, host in hosts.items() if _matches(policy.primary, host)]
+        primaries = [broker for broker in valid if _matches_broker(policy.primary, broker, rules)]
         if len(primaries) >= policy.min_limit:
             return tuple(primaries)
-        secondary = (
-            broker for broker, host in hosts.items() if broker not in primaries and _matches(policy.secondary, host)
-        )
-        return (*primaries, *secondary)
-    return tuple(
-        broker
-        for broker, host in hosts.items()
-        if not any(_matches(policy.primary, host) for policy in policies) and _takes_topics(brokers[broker], persistent)
-    )
+        secondary = [broker for broker in valid if _matches_broker(policy.secondary, broker, rules)]
+        return (*primaries, *(broker for broker in secondary if broker not in primaries))
+    shared = (broker for broker in valid if not any(_matches_broker(each.primary, broker, rules) for each in policies))
+    return tuple(broker for broker in shared if _takes_topics(brokers[broker], persistent))
 
 
 def _takes_topics(load: BrokerLoad | None, persistent: bool) -> bool:
@@ -234,14 +254,15 @@ def same_load_manager(
     return tuple(name for name in candidates if load_managers.get(name, wanted) == wanted)
 
 
-_NUMBER = r"(?:0|[1-9][0-9]{0,9})"
+_NUMBER = r"(?:0|[1-9][0-9]{0,18})"
 _IDENTIFIERS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
 _SEMANTIC_VERSION = re.compile(
     rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIERS}))?(?:\+({_IDENTIFIERS}))?", re.ASCII
 )
 _LEADING_ZERO: Final = re.compile(r"0[0-9]+", re.ASCII)
-_INTEGER: Final = re.compile(r"-?[0-9]+", re.ASCII)
-_HIGHEST_INT: Final = 2**31 - 1
+_SIGNED: Final = re.compile(r"-?[0-9]+", re.ASCII)
+_UNSIGNED: Final = re.compile(r"[1-9][0-9]*", re.ASCII)
+_HIGHEST: Final[Mapping[VersionLibrary, int]] = {"0.9": 2**31 - 1, "0.10": 2**63 - 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,78 +270,120 @@ class SemanticVersion:
     """A version with three numbers, compared as the library does that brokers use (``com.github.zafarkhaja.semver``).
 
     Identifiers of a pre-release that are Java integers are compared as such, any others as text, so that the order can
-    run in a circle: 2 before 10, 10 before 1a, 1a before 2.
+    run in a circle: 2 before 10, 10 before 1a, 1a before 2. ``library``: that which read it, and compares it.
     """
 
     numbers: tuple[int, int, int]
-    pre_release: tuple[str, ...] | None = None
-    build: tuple[str, ...] | None = None
+    pre_release: tuple[str, ...] | None
+    build: tuple[str, ...] | None
+    library: VersionLibrary
 
     def compare(self, other: SemanticVersion) -> int:
         """Less than 0, 0 or more, as this one is older, equal or newer; build metadata plays no part.
 
-        >>> [semantic_version(text).compare(semantic_version("4.2.4")) for text in ("4.2.4-rc.1", "4.2.4+7", "4.10.0")]
+        >>> one, *others = (semantic_version(text, "0.10") for text in ("4.2.4", "4.2.4-rc.1", "4.2.4+7", "4.10.0"))
+        >>> [other.compare(one) for other in others]
         [-1, 0, 1]
         """
         if self.numbers != other.numbers:
             return 1 if self.numbers > other.numbers else -1
-        return _compared(self.pre_release, other.pre_release, without=1)
+        return _compared(self.pre_release, other.pre_release, self.library, without=1)
 
     def compare_with_build(self, other: SemanticVersion) -> int:
-        """The same, and of equal versions the one with the higher build metadata is newer."""
-        return self.compare(other) or _compared(self.build, other.build, without=-1)
+        """The same, and of equal versions the one with the higher build metadata is newer.
+
+        Raises ``OverflowError`` where Java does, for two numbers in builds of which one is too large for 0.10.
+        """
+        return self.compare(other) or _compared(self.build, other.build, self.library, without=-1)
 
 
-def _compared(mine: tuple[str, ...] | None, others: tuple[str, ...] | None, *, without: int) -> int:
+def _compared(
+    mine: tuple[str, ...] | None, others: tuple[str, ...] | None, library: VersionLibrary, *, without: int
+) -> int:
     """Compare dotted identifiers; ``without``: what a version that has none is to one that has some."""
     if mine is None or others is None:
         return 0 if mine is others else without if mine is None else -without
-    compared = (_identifiers_compared(a, b) for a, b in zip(mine, others, strict=False))
+    of_two = _COMPARED[library]
+    compared = (of_two(a, b) for a, b in zip(mine, others, strict=False))
     return next((result for result in compared if result), len(mine) - len(others))
 
 
-def _identifiers_compared(mine: str, other: str) -> int:
-    one, two = _java_int(mine), _java_int(other)
+def _signed_compared(mine: str, other: str) -> int:
+    """Compare two identifiers as 0.9 does: what ``Integer.parseInt`` does not throw at is a number."""
+    one, two = _number(mine, "0.9"), _number(other, "0.9")
     if one is not None and two is not None:
         return (one - two + 2**31) % 2**32 - 2**31
     return (mine > other) - (mine < other)
 
 
-def _java_int(text: str) -> int | None:
-    """What ``Integer.parseInt`` makes of an identifier, None if it throws."""
-    if _INTEGER.fullmatch(text) is None or len(text.lstrip("-0")) > len(str(_HIGHEST_INT)):
+def _unsigned_compared(mine: str, other: str) -> int:
+    """Compare two identifiers as 0.10 does: a number is what has only digits and no zero in front, 0 included."""
+    if _UNSIGNED.fullmatch(mine) is None or _UNSIGNED.fullmatch(other) is None:
+        return (mine > other) - (mine < other)
+    one, two = _number(mine, "0.10"), _number(other, "0.10")
+    if one is None or two is None:
+        raise OverflowError(mine if one is None else other)
+    return (one > two) - (one < two)
+
+
+_COMPARED: Final[Mapping[VersionLibrary, Callable[[str, str], int]]] = {
+    "0.9": _signed_compared,
+    "0.10": _unsigned_compared,
+}
+
+
+def _number(text: str, library: VersionLibrary) -> int | None:
+    """What Java's parser of integers makes of an identifier, None if it throws."""
+    highest = _HIGHEST[library]
+    if _SIGNED.fullmatch(text) is None or len(text.lstrip("-0")) > len(str(highest)):
         return None
     value = int(text)
-    return value if -_HIGHEST_INT - 1 <= value <= _HIGHEST_INT else None
+    return value if -highest - 1 <= value <= highest else None
 
 
-def semantic_version(text: str) -> SemanticVersion | None:
+def semantic_version(text: str, library: VersionLibrary) -> SemanticVersion | None:
     """A version as its text says; None for a text that brokers cannot read.
 
-    >>> semantic_version("4.2") is None
+    >>> semantic_version("4.2", "0.10") is None
     True
     """
     match = _SEMANTIC_VERSION.fullmatch(text)
     if match is None:
         return None
     major, minor, patch = (int(part) for part in match.groups()[:3])
-    if max(major, minor, patch) > _HIGHEST_INT:
+    if max(major, minor, patch) > _HIGHEST[library]:
         return None
     pre_release, build = (None if part is None else tuple(part.split(".")) for part in match.groups()[3:])
-    if pre_release is not None and any(_LEADING_ZERO.fullmatch(part) for part in pre_release):
-        return None
-    return SemanticVersion((major, minor, patch), pre_release, build)
+    for part in pre_release or ():
+        too_large = library != "0.9" and _UNSIGNED.fullmatch(part) and _number(part, library) is None
+        if too_large or _LEADING_ZERO.fullmatch(part):
+            return None
+    return SemanticVersion((major, minor, patch), pre_release, build, library)
 
 
-def newest_version(candidates: Sequence[str], versions: Mapping[str, str | None]) -> tuple[str, ...] | Rejection:
+def newest_version(
+    candidates: Sequence[str], versions: Mapping[str, str | None], rules: LoadRules = CURRENT_LOAD_RULES
+) -> tuple[str, ...] | Rejection:
     """The candidates that run the newest version among them, which is found in their order.
 
-    Refused: no candidate at all, and one without a version that can be read.
+    Build metadata decides which one is the newest; only by java-semver 0.10 must the others have the same.
+    Refused: no candidate at all, one without a version that can be read, and builds that cannot be compared, where
+    the look-up of a real broker fails instead of going on without the filter.
     """
+    try:
+        return _newest_version(candidates, versions, rules.version_library)
+    except OverflowError as error:
+        message = f"build metadata with the number {error} cannot be compared, it is too large"
+        return Rejection("NumberFormatException", message, field="version")
+
+
+def _newest_version(
+    candidates: Sequence[str], versions: Mapping[str, str | None], library: VersionLibrary
+) -> tuple[str, ...] | Rejection:
     known: dict[str, SemanticVersion] = {}
     newest: SemanticVersion | None = None
     for name in candidates:
-        version = semantic_version(versions.get(name) or "")
+        version = semantic_version(versions.get(name) or "", library)
         if version is None:
             message = f"{name} has not reported a version that can be compared: {versions.get(name)!r}"
             return Rejection("BrokerFilterBadVersionException", message, field="version")
@@ -330,4 +393,5 @@ def newest_version(candidates: Sequence[str], versions: Mapping[str, str | None]
     if newest is None:
         message = "no broker is left whose version could be compared"
         return Rejection("BrokerFilterBadVersionException", message, field="version")
-    return tuple(name for name in candidates if known[name].compare(newest) == 0)
+    compare = newest.compare if library == "0.9" else newest.compare_with_build
+    return tuple(name for name in candidates if compare(known[name]) == 0)

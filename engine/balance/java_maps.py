@@ -146,14 +146,17 @@ def hash_order(keys: Iterable[str]) -> MapOrder:
     return MapOrder("hash").updated(keys)
 
 
-def hash_order_of_all(keys: Iterable[str]) -> MapOrder:
+def hash_order_of_all(keys: Iterable[str], *, roomy: bool) -> MapOrder:
     """A new ``HashSet`` made of a collection, whose table is large enough for all of it from the start.
 
-    >>> [order(map(str, range(100, 112))).capacity for order in (hash_order, hash_order_of_all)]
-    [16, 32]
+    ``roomy``: up to Java 18 it is made for one key more, which doubles it for 12, 24, 48 … keys (JDK-8281631).
+
+    >>> [hash_order_of_all(map(str, range(100, 112)), roomy=roomy).capacity for roomy in (True, False)]
+    [32, 16]
     """
     wanted = tuple(keys)
-    return MapOrder("hash", (), _power_of_two(max(len(wanted) * 4 // 3 + 1, INITIAL_CAPACITY))).updated(wanted)
+    least = len(wanted) * 4 // 3 + 1 if roomy else (len(wanted) * 4 + 2) // 3
+    return MapOrder("hash", (), _power_of_two(max(least, INITIAL_CAPACITY))).updated(wanted)
 
 
 def concurrent_order(keys: Iterable[str]) -> MapOrder:

@@ -9,8 +9,10 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final
 
+from engine.config import CURRENT, ReleaseBehaviour
 from engine.errors import Rejection
-from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+from engine.load_rules import LoadRules
+from engine.releases import by_last_part, current_default
 
 if TYPE_CHECKING:
     from engine.bundles.plan import LoadManager
@@ -66,7 +68,9 @@ class BalanceSettings:
 
 @dataclass(frozen=True, slots=True)
 class LoadSettings:
-    """What shedding, placement and load reports are ruled by, under Pulsar's exact names, with the defaults of 4.2.4.
+    """What shedding, placement and load reports are ruled by, under Pulsar's exact names.
+
+    The defaults are those of the release ``CURRENT``; ``default_load_settings`` has those of others.
 
     Percentages are whole numbers of 100, thresholds of throughput are in 1048576 bytes/s where the name does not say
     otherwise (``loadBalancerBundleUnloadMinThroughputThreshold``) and bytes/s in ``minUnloadMessageThroughput``.
@@ -79,9 +83,9 @@ class LoadSettings:
     loadBalancerSheddingIntervalMinutes: int = 1
     loadBalancerSheddingGracePeriodMinutes: int = 30
     loadBalancerSheddingExcludedNamespaces: tuple[str, ...] = ()
-    loadBalancerLoadSheddingStrategy: str = "ThresholdShedder"
-    loadBalancerLoadPlacementStrategy: str = "LeastLongTermMessageRate"
-    loadBalancerDistributeBundlesEvenlyEnabled: bool = True
+    loadBalancerLoadSheddingStrategy: str = current_default("loadBalancerLoadSheddingStrategy")
+    loadBalancerLoadPlacementStrategy: str = current_default("loadBalancerLoadPlacementStrategy")
+    loadBalancerDistributeBundlesEvenlyEnabled: bool = current_default("loadBalancerDistributeBundlesEvenlyEnabled")
     loadBalancerBrokerMaxTopics: int = 50000
     loadBalancerBrokerOverloadedThresholdPercentage: int = 85
     loadBalancerBrokerThresholdShedderPercentage: int = 10
@@ -93,15 +97,15 @@ class LoadSettings:
     loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold: float = 4.0
     minUnloadMessage: int = 1000
     minUnloadMessageThroughput: int = 1048576
-    maxUnloadPercentage: float = 0.2
+    maxUnloadPercentage: float = current_default("maxUnloadPercentage")
     maxUnloadBundleNumPerShedding: int = -1
     loadBalancerAvgShedderLowThreshold: int = 15
     loadBalancerAvgShedderHighThreshold: int = 40
     loadBalancerAvgShedderHitCountLowThreshold: int = 8
     loadBalancerAvgShedderHitCountHighThreshold: int = 2
     loadBalancerCPUResourceWeight: float = 1.0
-    loadBalancerMemoryResourceWeight: float = 0.0
-    loadBalancerDirectMemoryResourceWeight: float = 0.0
+    loadBalancerMemoryResourceWeight: float = current_default("loadBalancerMemoryResourceWeight")
+    loadBalancerDirectMemoryResourceWeight: float = current_default("loadBalancerDirectMemoryResourceWeight")
     loadBalancerBandwidthInResourceWeight: float = 1.0
     loadBalancerBandwidthOutResourceWeight: float = 1.0
     loadBalancerBandwithInResourceWeight: float = 1.0
@@ -153,7 +157,7 @@ class LoadSettings:
         value = _parsed(text.strip(), default)
         if value is None:
             return Rejection("IllegalArgumentException", f"{text!r} is not {_kind_of(default)}", field=name)
-        if name in ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy"):
+        if name in _STRATEGIES:
             value = str(value).rpartition(".")[2]
         return replace(self, **{name: value})  # type: ignore[arg-type]
 
@@ -162,6 +166,7 @@ _Value = bool | int | float | str | tuple[str, ...]
 LOAD_SETTING_DEFAULTS: Final[dict[str, _Value]] = {
     field.name: getattr(LoadSettings(), field.name) for field in fields(LoadSettings)
 }
+_STRATEGIES: Final = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
 _INT_32: Final = range(-(2**31), 2**31)
 
 
@@ -184,16 +189,12 @@ def _kind_of(like: _Value) -> str:
     return "a number" if isinstance(like, float) else "a whole number of 32 bits"
 
 
-def default_load_settings(rules: LoadRules = CURRENT_LOAD_RULES) -> LoadSettings:
+def default_load_settings(behaviour: ReleaseBehaviour = CURRENT) -> LoadSettings:
     """The settings of a broker of one release whose broker.conf changes none.
 
-    >>> from engine.load_rules import load_rules
-    >>> default_load_settings(load_rules((3, 0, 7))).loadBalancerDirectMemoryResourceWeight
+    >>> from engine.config import behaviour_of
+    >>> default_load_settings(behaviour_of("3.0.7")).loadBalancerDirectMemoryResourceWeight
     1.0
     """
-    return LoadSettings(
-        loadBalancerLoadSheddingStrategy=rules.default_shedder,
-        loadBalancerLoadPlacementStrategy=rules.default_placement,
-        loadBalancerMemoryResourceWeight=rules.memory_weight,
-        loadBalancerDirectMemoryResourceWeight=rules.direct_memory_weight,
-    )
+    known = {name: by_last_part(value) for name, value in behaviour.defaults.values() if name in LOAD_SETTING_DEFAULTS}
+    return replace(LoadSettings(), **known)  # type: ignore[arg-type]

@@ -15,7 +15,8 @@ from engine.bundles.bulk_splits import Answer, Cuts
 from engine.bundles.columns import BundleMap, TopicColumns, sum_by
 
 REFUSALS: Final = ("nothing-to-split", "too-narrow", "boundary-not-inside", "equal-boundaries")
-"""Why a bundle stays whole. A broker answers ``nothing-to-split``, and never answers ``equal-boundaries``."""
+"""Why a bundle stays whole. A broker answers ``nothing-to-split`` with 204, and ``equal-boundaries`` with 412 or, in
+older releases, never."""
 CARRIED_OUT: Final = -1
 
 

@@ -87,9 +87,10 @@ def plan_split(
     the namespace's, in listing order (order counts for LARGEST and for sums). ``averages``, by range text, serve HOT.
 
     Refusals carry Pulsar's status: 404 unknown namespace or no bundle for the word, 412 unsupported name, missing or
-    outside positions, a range that is no current bundle, a bundle too narrow; 500 ``flow_or_qps_equally_divide`` while
-    another algorithm is the default (ClassCastException), and nothing to split with the extensible load manager.
-    A plan can also say "204 and no change" or "never answered". O(topics × log topics).
+    outside positions, a range that is no current bundle, a bundle too narrow, and in newer releases equal boundaries;
+    500 in older ones ``flow_or_qps_equally_divide`` while another algorithm is the default (ClassCastException), and
+    nothing to split with the extensible load manager. A plan can also say "204 and no change" or, in older releases,
+    "never answered". O(topics × log topics).
 
     >>> topics = [TopicLoad(f"persistent://t/n/{h}", h) for h in (10, 30)]
     >>> whole = NamespaceBundles("t/n", (0, 0xFFFFFFFF))
@@ -108,19 +109,21 @@ def plan_split(
         return target
     used = resolve_algorithm(algorithm, settings.defaultNamespaceBundleSplitAlgorithm, behaviour.split_algorithms)
     inside = topics_in(target.bundle, topics)
-    cuts = choose_cuts(target.bundle, used, positions, inside, settings)
+    cuts = choose_cuts(target.bundle, used, positions, inside, settings, behaviour=behaviour)
     if isinstance(cuts, Rejection):
         return cuts
     warnings = [*target.warnings, *_request_warnings(algorithm, used, positions, target.bundle, settings)]
     if load_manager == "extensible":
-        if not cuts:
+        if not cuts and behaviour.extensible_without_cuts == "fails":
             return Rejection("ServiceUnitNotReadyException", f"bundle {namespace}/{target.bundle} not found", "", 500)
         warnings += [SplitWarning("unload-ignored")] if unload else []
-        warnings += _recomputed(target.bundle, cuts, inside, settings, behaviour)
+        warnings += _recomputed(target.bundle, cuts or (), inside, settings, behaviour)
     plan = outcome(bundles, target.bundle, cuts, inside, settings)
-    if isinstance(plan, Rejection) or (plan.status is None and load_manager == "extensible"):
-        # The extensible load manager reports the failing step, so its caller gets an answer.
-        return plan if isinstance(plan, Rejection) else _invalid_request("split boundaries repeat", "positions")
+    if isinstance(plan, Rejection):
+        return plan
+    if plan.status is None and (load_manager == "extensible" or behaviour.equal_boundaries == "refused"):
+        # The extensible load manager has always reported the failing step, so its caller gets an answer.
+        return _invalid_request("split boundaries repeat", "positions")
     return SplitPlan(
         requested_bundle=bundle_text,
         parent=target.bundle,
@@ -141,11 +144,13 @@ def choose_cuts(
     positions: Sequence[int] | None,
     topics: Sequence[TopicLoad] | None,
     settings: BrokerSettings,
+    *,
+    behaviour: ReleaseBehaviour = CURRENT,
 ) -> tuple[int, ...] | Rejection | None:
     """The cuts of an algorithm by its exact name, for the topics of one bundle; None means null, ``()`` an empty list.
 
-    Statistics and limits reach ``flow_or_qps_equally_divide`` only when it is the broker's default; requested by name
-    otherwise it fails with a ClassCastException, HTTP 500.
+    In older releases statistics and limits reach ``flow_or_qps_equally_divide`` only when it is the broker's default;
+    requested by name otherwise it fails with a ClassCastException, HTTP 500.
     """
     if algorithm == RANGE_EQUALLY_DIVIDE:
         return range_equally_divide(bundle.lower, bundle.upper)
@@ -157,7 +162,7 @@ def choose_cuts(
         return specified_positions_divide(bundle, topics, positions)
     assert algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE, algorithm
     default = settings.defaultNamespaceBundleSplitAlgorithm
-    if default != FLOW_OR_QPS_EQUALLY_DIVIDE:
+    if default != FLOW_OR_QPS_EQUALLY_DIVIDE and not behaviour.flow_by_name:
         return Rejection(
             "ClassCastException",
             f"{algorithm} works only as defaultNamespaceBundleSplitAlgorithm, which is {default}:"
@@ -261,7 +266,7 @@ def _recomputed(
     if len(cuts) < 2:
         return []
     default = resolve_algorithm(None, settings.defaultNamespaceBundleSplitAlgorithm, behaviour.split_algorithms)
-    again = choose_cuts(bundle, default, None, topics, settings)
+    again = choose_cuts(bundle, default, None, topics, settings, behaviour=behaviour)
     replayed = again if isinstance(again, tuple) else ()
     return [SplitWarning("recomputed-with-default", bundle=str(bundle), positions=replayed, name=default)]
 

@@ -77,4 +77,9 @@ def with_setting_event(state: ClusterState, event: SettingChanged | ReleaseChang
         return replace(state, release=event.version)
     settings = state.settings.with_setting(event.name, event.text)
     assert isinstance(settings, BrokerSettings), settings
-    return replace(state, settings=settings)
+    state = replace(state, settings=settings)
+    if not state.producer_topics:
+        return state
+    from engine.cluster.producers.evolve import limited_producers
+
+    return replace(state, producer_topics=limited_producers(state))

@@ -16,12 +16,20 @@ from engine.bundles.boundaries import default_boundaries
 from engine.cluster.commands import AddTopic, RemoveTopic, RepartitionTopic
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved, TopicRepartitioned
 from engine.cluster.limits import refuse_long_name, refuse_partitions
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.texts import Texts
 from engine.cluster.tables.topics import Load, Origin, Topic, TopicTable
 from engine.errors import Rejection
-from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, parse_topic_name, partition_name
+from engine.names import (
+    NON_PERSISTENT,
+    PARTITION_SUFFIX,
+    PERSISTENT,
+    TopicName,
+    has_blank_ends,
+    parse_topic_name,
+    partition_name,
+)
 
 
 def with_topic(topics: TopicTable, topic: Topic) -> TopicTable:
@@ -114,6 +122,8 @@ def _put(
 def add_topic(state: ClusterState, command: AddTopic) -> tuple[Event, ...] | Rejection:
     """Create a topic. Refusals: a bad name, a topic that exists (409), a number of partitions out of bounds (406).
 
+    A broker since 5.0 refuses blanks at the ends of a name (412), but makes a topic without partitions all the same.
+
     The first topic of a namespace brings the namespace with ``defaultNumberOfNamespaceBundles`` bundles.
     """
     name = _read(command.topic)
@@ -122,6 +132,7 @@ def add_topic(state: ClusterState, command: AddTopic) -> tuple[Event, ...] | Rej
     refusal = (
         _refuse_partitions(state, command.partitions, least=0)
         or _refuse_partition_like(name, command.partitions)
+        or _refuse_blank_ends(state, name, command.partitions)
         or _refuse_taken(state, name, range(command.partitions))
     )
     if refusal is not None:
@@ -220,6 +231,18 @@ def _refuse_partition_like(name: TopicName, partitions: int) -> Rejection | None
             "RestException", f"Partitioned Topic Name should not contain '{PARTITION_SUFFIX}'", "topic", 412
         )
     return None
+
+
+def _refuse_blank_ends(state: ClusterState, name: TopicName, partitions: int) -> Rejection | None:
+    """Java's ``trim`` takes all characters up to the blank from both ends; clients trim what they are given."""
+    if partitions == 0 or behaviour_in(state).blank_ends == "taken" or not has_blank_ends(name.local_name):
+        return None
+    return Rejection(
+        "RestException",
+        f"topic name {name.local_name!r} begins or ends with white space, which Pulsar's clients cut off",
+        "topic",
+        412,
+    )
 
 
 def _refuse_taken(state: ClusterState, name: TopicName, indices: range, *, growing: bool = False) -> Rejection | None:

@@ -159,6 +159,16 @@ class Diagnosis:
         return self.causes[0] if self.causes else None
 
     @property
+    def said(self) -> tuple[Cause, ...]:
+        """The causes in the order in which they are said: first the harm of an earlier moment that is gone now."""
+        return self.causes if self.earlier is None else (self.earlier.cause, *self.causes)
+
+    @property
+    def harms(self) -> bool:
+        """Whether somebody has to act now."""
+        return self.first is not None and self.first.verdict.harms
+
+    @property
     def blocks(self) -> bool:
         return any(cause.verdict is Verdict.BLOCKS for cause in self.causes)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
 from engine.admin.moments import Moment
+from engine.admin.requests import NAMELESS
 from engine.diagnosis.causes import consumers, draining, failover, pace, reached_limits, slots
 from engine.diagnosis.model import (
     Cause,
@@ -100,7 +101,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
             causes.append(judgement)
         else:
             ruled_out.append(RuledOut(decider.id, judgement))
-    causes = in_order_of_verdict(causes)
+    causes = [_without_invented_name(cause, seen) for cause in in_order_of_verdict(causes)]
     first = causes[0] if causes else None
     return Diagnosis(
         seen.namespace,
@@ -115,31 +116,61 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
     )
 
 
+def _without_invented_name(cause: Cause, seen: SubscriptionSeen) -> Cause:
+    """The cause with TOPIC in lines to paste, where no answer says which topic it is about."""
+    if seen.namespace != NAMELESS:
+        return cause
+    fix = cause.fix
+    names = {name for dispatcher in seen.dispatchers for name in (dispatcher.topic, parent_of(dispatcher.topic))}
+    for topic in sorted(names, key=len, reverse=True):  # x-partition-1 before x
+        fix = fix.replace(topic, "TOPIC")
+    return replace(cause, fix=fix.replace(NAMELESS, "TENANT/NAMESPACE"))
+
+
 def diagnose_all(subscriptions: Iterable[SubscriptionSeen]) -> list[Diagnosis]:
     """Diagnose each subscription, the worst first."""
     return worst_first(map(diagnose, subscriptions))
 
 
-def with_earlier(diagnoses: Sequence[Diagnosis], moments: Sequence[Moment]) -> list[Diagnosis]:
-    """Add the latest harmful cause of an earlier moment to diagnoses without harm.
+def with_earlier(
+    diagnoses: Sequence[Diagnosis],
+    moments: Sequence[Moment],
+    seen_at: Callable[[int], Iterable[SubscriptionSeen]] | None = None,
+) -> list[Diagnosis]:
+    """Add the latest harmful cause of an earlier moment to diagnoses without harm; these come before harmless ones.
 
-    At most ``LOOKED_BACK`` moments are examined. O(dispatchers x moments) for each of them.
+    At most ``LOOKED_BACK`` moments are examined. ``seen_at`` has the subscriptions up to a moment, counted from 0,
+    where the caller knows them. O(dispatchers x moments) for each of them.
     """
     results = list(diagnoses)
     for moment in range(len(moments) - 1, max(0, len(moments) - 1 - LOOKED_BACK), -1):
         open_ones = {
             (diagnosis.namespace, diagnosis.subscription): place
             for place, diagnosis in enumerate(results)
-            if diagnosis.earlier is None and not (diagnosis.first is not None and diagnosis.first.verdict.harms)
+            if diagnosis.earlier is None and not diagnosis.harms
         }
         if not open_ones:
             break
-        for seen in subscriptions_seen(moments[:moment]):
+        for seen in seen_at(moment - 1) if seen_at is not None else subscriptions_seen(moments[:moment]):
             place = open_ones.get((seen.namespace, seen.name))
             first = diagnose(seen).first if place is not None else None
             if place is not None and first is not None and first.verdict.harms:
                 results[place] = replace(results[place], earlier=Earlier(moment, moments[moment - 1].at_ms, first))
-    return results
+    return sorted(results, key=_by_earlier)
+
+
+def _by_earlier(diagnosis: Diagnosis) -> tuple[int, int]:
+    if diagnosis.earlier is not None:
+        return 1, diagnosis.earlier.cause.verdict.rank
+    return (0, 0) if diagnosis.harms else (2, 0)
+
+
+def worst_in(subscriptions: Sequence[SubscriptionSeen], moments: Sequence[Moment]) -> Diagnosis:
+    """Return the first of ``with_earlier`` of ``diagnose_all``; there must be one subscription."""
+    first = worst(subscriptions)
+    if first.harms or len(moments) == 1:
+        return first
+    return with_earlier(diagnose_all(subscriptions), moments)[0]
 
 
 def worst(subscriptions: Iterable[SubscriptionSeen]) -> Diagnosis:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from engine.config import CLASSIC_KEY_SHARED, CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.autosplit import AutoSplitSelector, auto_split_selector
 from engine.keyshared.delivery_state import DeliveryTerms, OrderRule
@@ -95,8 +95,7 @@ def selector_for(
 ) -> Selector | Rejection:
     """The empty selector determined by the first consumer of a subscription.
 
-    Refused only for a number of replica points below 1. A release before 4.0 ignores
-    ``subscriptionKeySharedUseClassicPersistentImplementation``: it only has the classic dispatcher.
+    Refused only for a number of replica points below 1.
     """
     folds_zero = behaviour.key_shared_folds_slot_zero
     if mode is KeySharedMode.STICKY:
@@ -108,8 +107,18 @@ def selector_for(
     return ring_selector(
         RingForm(behaviour.key_shared_ring),
         points=settings.subscriptionKeySharedConsistentHashingReplicaPoints,
-        classic=settings.subscriptionKeySharedUseClassicPersistentImplementation,
+        classic=uses_classic_dispatcher(settings, behaviour),
     )
+
+
+def uses_classic_dispatcher(settings: BrokerSettings, behaviour: ReleaseBehaviour) -> bool:
+    """Whether a persistent topic has the classic Key_Shared dispatcher.
+
+    Before 4.0 there is no other one, and since 5.0 it is gone; a release without the setting ignores it.
+    """
+    chosen = settings.subscriptionKeySharedUseClassicPersistentImplementation
+    only = behaviour.key_shared_order == "recently-joined"
+    return only or (chosen and not behaviour.defaults.lacks(CLASSIC_KEY_SHARED))
 
 
 def delivery_terms(
@@ -121,12 +130,8 @@ def delivery_terms(
     4.0 it used the rule for recently joined consumers. Out-of-order delivery has no rule.
     """
     strict = not terms.allow_out_of_order_delivery
-    classic = (
-        behaviour.key_shared_order == "recently-joined"
-        or settings.subscriptionKeySharedUseClassicPersistentImplementation
-    )
     order = OrderRule.NONE
-    if strict and classic:
+    if strict and uses_classic_dispatcher(settings, behaviour):
         order = OrderRule.RECENTLY_JOINED
     elif strict and terms.mode is KeySharedMode.AUTO_SPLIT:
         order = OrderRule.DRAINING_HASHES

@@ -5,16 +5,15 @@ without communicating. Ranges may not overlap, so when the number of nodes chang
 starts with the new number. Known keys suit a small, fixed set: all nodes need the same list in the same order, the same
 size and count, and no key outside the list is ever consumed.
 
-The technique is from Ankush Khanna's article "Apache Pulsar Key Shared Mode: Sticky Consistent Hashing" (2020); his
-class ``ConsistentHashingStickyRanges`` (github.com/AnkushKhanna/pulsar-key-subscription) is ``RangeForm.ARTICLE``, and
-``KnownKeysStickyRange`` of the same author is ``known_key_ranges``.
+The technique is from Ankush Khanna's article "Apache Pulsar Key Shared Mode: Sticky Consistent Hashing" (2020):
+``node_ranges`` gives what his class ``ConsistentHashingStickyRanges`` gives (github.com/AnkushKhanna/
+pulsar-key-subscription), ``known_key_ranges`` what his ``KnownKeysStickyRange`` gives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from typing import Final
 
@@ -30,67 +29,39 @@ MAX_POINTS: Final = 10_000_000
 """More points of all nodes together are refused; all 65536 slots are claimed long before."""
 
 
-class RangeForm(Enum):
-    """The points of a node, and the owner of a point that several nodes claim; all nodes must use the same form.
-
-    In both forms an added node only takes slots; none move between the other nodes.
-    """
-
-    ARTICLE = "article"
-    """The form of the article. Points are taken point by point, in each node by node, and the later one keeps a slot;
-    what is above the highest point belongs to the node with the last index. Each point declares a range of its own."""
-
-    RINGSIDE = "ringside"
-    """The form of the mode ``consistent-sticky`` of simulated subscriptions. The smallest node index keeps a slot; what
-    is above the highest point belongs to the lowest point, as on a ring. Neighbouring ranges are joined."""
+def node_point(node: int, point: int) -> int:
+    """The slot of one point: h mod 65536 of the text ``point_node``, both numbers decimal."""
+    return murmur3_32(f"{point}_{node}") % RANGE_SIZE
 
 
-def node_point(node: int, point: int, form: RangeForm = RangeForm.RINGSIDE) -> int:
-    """The slot of one point: h mod 65536 of ``point_node`` (article) or of ``node-``, node, NUL, point (Ringside).
-
-    Both numbers are decimal, the text is UTF-8.
-    """
-    text = f"{point}_{node}" if form is RangeForm.ARTICLE else f"node-{node}\0{point}"
-    return murmur3_32(text) % RANGE_SIZE
-
-
-def node_ranges(
-    points: int, node_count: int, form: RangeForm = RangeForm.RINGSIDE
-) -> tuple[tuple[HashRange, ...], ...] | Rejection:
+def node_ranges(points: int, node_count: int) -> tuple[tuple[HashRange, ...], ...] | Rejection:
     """The ranges of every node by index: disjoint, ascending; each slot 0 .. 65535 in exactly one.
 
-    A slot belongs to the first point at or after it; ``RangeForm`` decides points with several claimants and the slots
-    above the last point. A node that owns none of its points has no range and cannot join.
-    O(points x node_count).
+    A slot belongs to the first point at or after it, those above the last point to the node with the last index. Points
+    are taken point by point, in each node by node, and the later one keeps a slot that several claim. Each point
+    declares a range of its own. A node that owns none of its points has no range and cannot join. An added node only
+    takes slots; none move between the other nodes. O(points x node_count).
 
     Refused: fewer than 1 point or node, more than ``MAX_POINTS`` points in all.
 
     >>> [[str(piece) for piece in node] for node in node_ranges(1, 2)], node_point(0, 0), node_point(1, 0)
-    ([['[12485,55131]'], ['[0,12484]', '[55132,65535]']], 55131, 12484)
-    >>> [[str(piece) for piece in node] for node in node_ranges(1, 2, RangeForm.ARTICLE)]
-    [['[0,12707]'], ['[12708,37848]', '[37849,65535]']]
+    ([['[0,12707]'], ['[12708,37848]', '[37849,65535]']], 12707, 37848)
     """
     refusal = _refusal(points, node_count)
     if refusal is not None:
         return refusal
-    owners = _owners(points, node_count, form)
-    if form is RangeForm.ARTICLE:
-        ends = np.flatnonzero(_holders(points, node_count, form) >= 0).tolist()
-    else:
-        ends = np.flatnonzero(np.append(owners[1:] != owners[:-1], True)).tolist()
+    holders = _holders(points, node_count)
     pieces: list[list[HashRange]] = [[] for _ in range(node_count)]
     start = 0
-    for end in ends:
-        pieces[int(owners[end])].append(HashRange(start, end))
+    for end in np.flatnonzero(holders >= 0).tolist():
+        pieces[int(holders[end])].append(HashRange(start, end))
         start = end + 1
     return tuple(tuple(node) for node in pieces)
 
 
-def ranges_of_node(
-    points: int, node_count: int, node: int, form: RangeForm = RangeForm.RINGSIDE
-) -> tuple[HashRange, ...] | Rejection:
+def ranges_of_node(points: int, node_count: int, node: int) -> tuple[HashRange, ...] | Rejection:
     """The ranges that one node (from 0) of ``node_count`` declares; refused like ``node_ranges``."""
-    every = node_ranges(points, node_count, form)
+    every = node_ranges(points, node_count)
     if isinstance(every, Rejection):
         return every
     if not 0 <= node < node_count:
@@ -99,14 +70,12 @@ def ranges_of_node(
     return every[node]
 
 
-def moved_slots(
-    points: int, nodes_before: int, nodes_after: int, form: RangeForm = RangeForm.RINGSIDE
-) -> int | Rejection:
+def moved_slots(points: int, nodes_before: int, nodes_after: int) -> int | Rejection:
     """How many of the 65536 slots change their node when the count changes."""
     refusal = _refusal(points, nodes_before) or _refusal(points, nodes_after)
     if refusal is not None:
         return refusal
-    return int(np.count_nonzero(_owners(points, nodes_before, form) != _owners(points, nodes_after, form)))
+    return int(np.count_nonzero(_owners(points, nodes_before) != _owners(points, nodes_after)))
 
 
 def _refusal(points: int, node_count: int) -> Rejection | None:
@@ -121,31 +90,24 @@ def _refusal(points: int, node_count: int) -> Rejection | None:
 
 
 @lru_cache(maxsize=8)
-def _holders(points: int, node_count: int, form: RangeForm) -> NDArray[np.int64]:
-    """The node of each slot that is a point, -1 for the others; shared, so read-only."""
+def _holders(points: int, node_count: int) -> NDArray[np.int64]:
+    """The node of each slot at which a range ends, -1 for the others; shared, so read-only."""
     holders = np.full(RANGE_SIZE, -1, dtype=np.int64)
-    # The last write keeps a slot that several claim.
-    if form is RangeForm.ARTICLE:
-        for point in range(points):
-            for node in range(node_count):
-                holders[node_point(node, point, form)] = node
-        if holders[-1] < 0:
-            holders[-1] = node_count - 1
-    else:
-        for node in reversed(range(node_count)):
-            holders[[node_point(node, point, form) for point in range(points)]] = node
+    for point in range(points):
+        for node in range(node_count):
+            holders[node_point(node, point)] = node
+    if holders[-1] < 0:
+        holders[-1] = node_count - 1
     holders.setflags(write=False)
     return holders
 
 
 @lru_cache(maxsize=8)
-def _owners(points: int, node_count: int, form: RangeForm) -> NDArray[np.int64]:
+def _owners(points: int, node_count: int) -> NDArray[np.int64]:
     """The node of each slot; shared, so read-only."""
-    holders = _holders(points, node_count, form)
+    holders = _holders(points, node_count)
     taken = np.flatnonzero(holders >= 0)
-    following = np.searchsorted(taken, np.arange(RANGE_SIZE), side="left")
-    following[following == len(taken)] = 0
-    owners: NDArray[np.int64] = holders[taken[following]]
+    owners: NDArray[np.int64] = holders[taken[np.searchsorted(taken, np.arange(RANGE_SIZE), side="left")]]
     owners.setflags(write=False)
     return owners
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 from engine.keyshared.draining import DrainingHashes
 from engine.keyshared.model import Selector
+from engine.releases import current_default
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ class DeliveryTerms:
     max_unacked: int = 0
     ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
     unblocking_interval_ms: int = 10
-    look_ahead_per_consumer: int = 2000
-    look_ahead: int = 20000
+    look_ahead_per_consumer: int = current_default("keySharedLookAheadMsgInReplayThresholdPerConsumer")
+    look_ahead: int = current_default("keySharedLookAheadMsgInReplayThresholdPerSubscription")
     unacked_per_consumer: int = 50000
     unacked: int = 200000
 

@@ -31,6 +31,7 @@ class Verdict(Enum):
     DECLARED = "declared: the clients asked for ranges of different sizes"
     HOT_KEY = "hot key: some keys carry far more messages than others, and a key goes to one consumer"
     CHOSEN_KEYS = "keys: every one goes where the rule says, but their hashes fall together as chance never does"
+    NOTHING = "nothing to judge: no key has an owner, or there is only one consumer"
     DEFECT = "defect: keys are served by another consumer than the one that has their slot"
 
 
@@ -128,10 +129,12 @@ def luck_of(
     """Judge how sticky keys (each with its messages, or any weight >= 0) fall on the consumers of a selector.
 
     ``received`` names the consumer that a broker was seen to send a key to; a key it does not have goes where the
-    selector says. In this order: a key at the wrong consumer is a **defect**; a key that alone outweighs a consumer's
-    fair part is a **hot key**; what equal shares give by chance is **chance**, unless the messages are not, which is
-    hot keys again; what the selector's shares give has **their** cause, which on a ring can be the **chance of the
-    points**; what is left are chosen keys. Something is not chance when it is less probable than ``CHANCE_LEVEL``.
+    selector says. In this order: a key at the wrong consumer is a **defect**; without two consumers that share keys
+    there is **nothing** to judge, unless the only one has **declared** a part of the slots; a key that alone outweighs
+    a consumer's fair part is a **hot key**; what equal shares give by chance is **chance**, unless the messages are
+    not, which is hot keys again; what the selector's shares give has **their** cause, which on a ring can be the
+    **chance of the points**; what is left are chosen keys. Something is not chance when it is less probable than
+    ``CHANCE_LEVEL``.
     ``exact`` is for ``expected_spread``. O(k log k + s log n) for k keys on s slots, and the cost of that.
 
     >>> from engine.keyshared.autosplit import auto_split_selector
@@ -267,8 +270,12 @@ def verdict_of(selector: Selector, placement: Placement, odds: Odds, weights: We
     """What explains a placement, in the order of ``luck_of``."""
     if placement.misplaced:
         return Verdict.DEFECT
-    if len(placement.ids) < 2:
-        return Verdict.CHANCE
+    if not sum(placement.keys):
+        return Verdict.NOTHING
+    if len(placement.ids) == 1:
+        # Nothing is shared, so there is no luck in it; but a part that was declared was declared.
+        by_construction = _verdict_on_shares(selector, placement)
+        return by_construction if by_construction is Verdict.DECLARED else Verdict.NOTHING
     outweighs = weights.hottest_share * len(placement.ids) >= 1
     if outweighs and weights.hottest >= HOT_TIMES * weights.mean_of_others:
         return Verdict.HOT_KEY

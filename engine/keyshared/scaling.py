@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
-from engine.keyshared.consistent_sticky import MAX_POINTS, RangeForm, node_ranges
+from engine.keyshared.consistent_sticky import MAX_POINTS, node_ranges
 from engine.keyshared.model import RANGE_SIZE, Consumer
 from engine.keyshared.scaling_modes import (
     ModeMoves,
@@ -97,25 +97,15 @@ class KeyMove:
 
 
 @dataclass(frozen=True, slots=True)
-class FormMoves:
-    """What the same change moves with the ranges of one form; ``ranges`` are those declared after it."""
-
-    form: RangeForm
-    moved_slots: int
-    ranges: int
-
-
-@dataclass(frozen=True, slots=True)
 class ScalingPlan:
     """How to go from ``before`` nodes to ``after``.
 
     ``moves`` are the slots that change their node, ascending, each move as long as it can be. ``moved_keys`` are those
     of the ``keys`` known ones, in their order. ``too_early`` is what the broker answers a node that starts with the new
-    count while the others still run; None where nothing would be in its way. ``forms`` compares the forms of consistent
-    sticky ranges, the plan's own first, and ``modes`` those ranges with other modes.
+    count while the others still run; None where nothing would be in its way. ``modes`` compares these ranges with
+    other modes.
     """
 
-    form: RangeForm
     points: int
     before: int
     after: int
@@ -127,7 +117,6 @@ class ScalingPlan:
     moved_keys: tuple[KeyMove, ...]
     too_early: Rejection | None
     least_share: float
-    forms: tuple[FormMoves, ...]
     modes: tuple[ModeMoves, ...]
 
     @property
@@ -155,7 +144,6 @@ def plan_scaling(
     keys: Iterable[bytes] = (),
     *,
     leaving: Sequence[int] | None = None,
-    form: RangeForm = RangeForm.RINGSIDE,
 ) -> ScalingPlan | Rejection:
     """The plan for another number of nodes; ``keys`` are known sticky keys, each counted once.
 
@@ -168,15 +156,15 @@ def plan_scaling(
 
     >>> plan = plan_scaling(1, 1, 2, [b"a"])
     >>> [(str(move.range), move.source, move.target) for move in plan.moves]
-    [('[0,12484]', 0, 1), ('[55132,65535]', 0, 1)]
+    [('[12708,65535]', 0, 1)]
     """
     gone = _leaving(before, after, leaving)
     if isinstance(gone, Rejection):
         return gone
-    ranges_before = node_ranges(points, before, form)
+    ranges_before = node_ranges(points, before)
     if isinstance(ranges_before, Rejection):
         return ranges_before
-    ranges_after = node_ranges(points, after, form)
+    ranges_after = node_ranges(points, after)
     if isinstance(ranges_after, Rejection):
         return Rejection(ranges_after.error, ranges_after.message, field="to") if after < 1 else ranges_after
     change = NodeChange(before, gone, tuple(range(before, after)))
@@ -189,7 +177,6 @@ def plan_scaling(
     moves = _moves(owners)
     running = tuple(node.node for node in nodes if node.index_after is not None)
     return ScalingPlan(
-        form=form,
         points=points,
         before=before,
         after=after,
@@ -205,10 +192,6 @@ def plan_scaling(
         moved_keys=_moved_keys(owners, distinct, slots),
         too_early=_too_early(moves),
         least_share=change.least_share,
-        forms=tuple(
-            _form_moves(other, points, change, places)
-            for other in sorted(RangeForm, key=lambda other: other is not form)
-        ),
         modes=(
             moves_of(ScalingMode.CONSISTENT_STICKY, owners, slots, change, needs_stop=True),
             auto_split_moves(change, hashes),
@@ -260,15 +243,6 @@ def _owners(ranges: Sequence[Sequence[HashRange]], nodes: Sequence[int]) -> NDAr
         for piece in pieces:
             owners[piece.start : piece.end + 1] = node
     return owners
-
-
-def _form_moves(form: RangeForm, points: int, change: NodeChange, places: tuple[int, ...]) -> FormMoves:
-    """What the change moves with one form; both forms refuse the same changes."""
-    before, after = node_ranges(points, change.before, form), node_ranges(points, change.after, form)
-    assert not isinstance(before, Rejection), before
-    assert not isinstance(after, Rejection), after
-    moved = np.count_nonzero(_owners(before, range(change.before)) != _owners(after, places))
-    return FormMoves(form, int(moved), sum(map(len, after)))
 
 
 def _nodes(

@@ -194,7 +194,7 @@ def cuts_of(
 ) -> tuple[str, tuple[int, ...] | None, Rejection | None]:
     """The default algorithm's exact name, its cuts for these topics, and why there can be none."""
     algorithm = algorithm_of(world)
-    cuts = choose_cuts(bundle, algorithm, None, topics, world.settings)
+    cuts = choose_cuts(bundle, algorithm, None, topics, world.settings, behaviour=world.behaviour)
     return (algorithm, None, cuts) if isinstance(cuts, Rejection) else (algorithm, cuts, None)
 
 

@@ -12,7 +12,6 @@ from engine.admin.shed_inputs import ShedInputs
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.limits import BundleStats
 from engine.balance.settings import MODULAR_CLASS
-from engine.config import CURRENT
 from engine.errors import InputError
 
 NAMESPACES: Final = ("shop/orders", "shop/clicks", "fleet/positions")
@@ -195,20 +194,21 @@ BROKER_SCENES: Final = (
     ),
     BrokerScene(
         "upgrade",
-        "the cluster of uneven with the defaults of 5.0: AvgShedder moves less at once, and more often",
-        "5.0",
+        "the cluster of uneven with the defaults of 5.0: AvgShedder unloads five bundles where ThresholdShedder unloads"
+        " two, and the fullest broker comes nearer to the mean",
+        "5.0.1",
         lambda: embedded_brokers().loads,
     ),
     BrokerScene(
         "new-broker",
         "a fourth broker stays idle, since nobody is far above the mean (pulsar#18215, pulsar#17456)",
-        CURRENT.label,
+        "4.2.4",
         _new_broker,
     ),
     BrokerScene(
         "uniform-never",
         "one broker has nine times the messages of the other, still too few for an unload (pulsar#21174, pulsar#21299)",
-        CURRENT.label,
+        "4.2.4",
         _uniform_never,
         {"loadBalancerLoadSheddingStrategy": "UniformLoadShedder"},
     ),
@@ -234,7 +234,7 @@ BROKER_SCENES: Final = (
     BrokerScene(
         "heavy-bundle",
         "one bundle is heavier than what a broker may have above the mean, so every broker that gets it sheds it",
-        CURRENT.label,
+        "4.2.4",
         _heavy_bundle,
         {
             "loadBalancerDistributeBundlesEvenlyEnabled": "false",

@@ -15,14 +15,14 @@ from typing import Final
 
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
-from engine.admin.moments import Moment, combined, read_dump
+from engine.admin.moments import Moment, combined, read_moments
 from engine.admin.partitions import bounded
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
-from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
+from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings, rebased
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import TopicName, parse_topic_name
@@ -34,6 +34,7 @@ RELEASE_ASSUMED: Final = "release-assumed"
 _MOST_ACTIVES: Final = 64
 """Recorded active consumers of one list that are looked at to infer the release."""
 FLAG_INFERRED: Final = "flag-inferred"
+SETTING_IGNORED: Final = "setting-ignored"
 BUNDLES_ASSUMED: Final = "bundles-assumed"
 HIDDEN_TOPICS: Final = "hidden-topics"
 LOAD_REPORTS_ALONE: Final = "load-reports-alone"
@@ -57,7 +58,7 @@ class Opened:
 
 def open_path(path: str | Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened:
     """Open a file or a folder of recorded answers. Raises ``InputError`` when nothing in it can be used."""
-    return open_moments(read_dump(path, limit_bytes=limit_bytes))
+    return open_moments(read_moments(path, limit_bytes=limit_bytes))
 
 
 def open_moments(moments: Sequence[Moment], *, release: str | None = None) -> Opened:
@@ -90,7 +91,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     notes += more
     named = release or snapshot.version
     behaviour = _behaviour(named, notes) if named is not None else _inferred_release(snapshot, groups, notes)
-    settings = snapshot.settings or default_settings(behaviour)
+    settings = default_settings(behaviour) if snapshot.settings is None else _settings(snapshot, behaviour)
     flag = consistent_hashing
     if flag is None and snapshot.settings is None:
         flag, why = flag_of(groups, behaviour)
@@ -121,6 +122,14 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     )
     notes += _differences(groups, state)
     return Opened(state, snapshot.source, snapshot.problems, tuple(notes))
+
+
+def _settings(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> BrokerSettings:
+    """What was reported; a setting that was not has the default of the release that is opened."""
+    assert snapshot.settings is not None
+    reported = behaviour_of(snapshot.version or CURRENT.label)
+    known = CURRENT if isinstance(reported, Rejection) else reported
+    return rebased(snapshot.settings, known, behaviour, snapshot.configuration)
 
 
 def _in_columns(subscription: Subscription, table: TopicTable) -> Subscription:

@@ -88,7 +88,7 @@ class Fit:
 
 
 VersionSource = Literal["asked for", "scenario.json", "broker", "load report", "tried"]
-FlagSource = Literal["scenario.json", "run-time configuration", "tried"]
+FlagSource = Literal["asked for", "scenario.json", "run-time configuration", "tried"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,35 +27,14 @@ from engine.cluster.commands import (
     SubscribeKeyShared,
 )
 from engine.cluster.keys.state import SharingMode
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.timeline import Timeline
 from engine.cluster.topics import find_topic
+from engine.config import DEFAULTS, ReleaseBehaviour, ignored_setting, is_dynamic
 from engine.errors import Rejection
 from engine.names import parse_topic_name
 from engine.text import shell_line, visible
 
-DYNAMIC_SETTINGS: Final = frozenset(
-    {
-        "defaultNamespaceBundleSplitAlgorithm",
-        "defaultNumberOfNamespaceBundles",
-        "flowOrQpsDifferenceThresholdPercentage",
-        "keySharedLookAheadMsgInReplayThresholdPerConsumer",
-        "keySharedLookAheadMsgInReplayThresholdPerSubscription",
-        "keySharedUnblockingIntervalMs",
-        "loadBalancerAutoBundleSplitEnabled",
-        "loadBalancerAutoUnloadSplitBundlesEnabled",
-        "loadBalancerMaxNumberOfBundlesToSplitPerCycle",
-        "loadBalancerNamespaceBundleMaxBandwidthMbytes",
-        "loadBalancerNamespaceBundleMaxMsgRate",
-        "loadBalancerNamespaceBundleMaxSessions",
-        "loadBalancerNamespaceBundleMaxTopics",
-        "loadBalancerNamespaceBundleSplitConditionHitCountThreshold",
-        "loadBalancerNamespaceMaximumBundles",
-        "subscriptionKeySharedUseClassicPersistentImplementation",
-        "supportedNamespaceBundleSplitAlgorithms",
-    }
-)
-"""The dynamic settings of a broker of 4.2.4."""
 NOTHING: Final = "# no step was taken, so there is nothing to do"
 
 
@@ -100,7 +79,7 @@ def line_of(command: Command, state: ClusterState) -> tuple[str, str]:
     """
     match command:
         case SetSetting(name, text):
-            return _setting(name, text)
+            return _setting(name, text, behaviour_in(state))
         case AddTopic(topic, partitions):
             return _add_topic(topic, partitions)
         case RemoveTopic(topic):
@@ -118,8 +97,16 @@ def line_of(command: Command, state: ClusterState) -> tuple[str, str]:
     return "", _by_clients(command)
 
 
-def _setting(name: str, text: str) -> tuple[str, str]:
-    if name in DYNAMIC_SETTINGS:
+def dynamic_settings(behaviour: ReleaseBehaviour) -> frozenset[str]:
+    """The settings of ``BrokerSettings`` that brokers of a release take while they run."""
+    return frozenset(name for name in DEFAULTS if is_dynamic(name, behaviour))
+
+
+def _setting(name: str, text: str, behaviour: ReleaseBehaviour) -> tuple[str, str]:
+    ignored = ignored_setting(name, behaviour)
+    if ignored:
+        return "", ignored
+    if name in dynamic_settings(behaviour):
         return shell_line("pulsar-admin", "brokers", "update-dynamic-config", "--config", name, "--value", text), ""
     return "", f"not a dynamic setting: write {name}={text} into broker.conf of every broker and restart them"
 

@@ -120,7 +120,7 @@ def _refused_cluster_row(cluster: str, given: BrokersInput, question: BrokersQue
     manager = "extensible" if given.inputs.is_extensible else "modular"
     shedder = question.shedder or given.settings.loadBalancerLoadSheddingStrategy
     nothing: Row = (0, 0.0, 0, 0.0, 0, 0, 0, None, None, None, None, None, [])
-    return (cluster, manager, shedder, None, given.release, *_counts(given), question.cycles, *nothing, refusal)
+    return (cluster, manager, shedder, None, given.behaviour.label, *_counts(given), question.cycles, *nothing, refusal)
 
 
 def _counts(given: BrokersInput) -> Row:
@@ -134,8 +134,8 @@ def _cluster_row(
 ) -> Row:
     ahead = view.ahead
     return (
-        cluster, view.load_manager, view.shedder, view.placement, given.release, *_counts(given), view.question.cycles,
-        len(ahead.moves), ahead.unloads_per_hour, sum(move.topics for move in ahead.moves),
+        cluster, view.load_manager, view.shedder, view.placement, given.behaviour.label, *_counts(given),
+        view.question.cycles, len(ahead.moves), ahead.unloads_per_hour, sum(move.topics for move in ahead.moves),
         math.fsum(move.msgs_per_sec for move in ahead.moves), sum(move.returns for move in ahead.moves),
         len(view.loops), len(view.swaps), ahead.quiet_after,
         _most(row.usage for row in before.rows), _most(row.usage for row in after.rows),
@@ -146,9 +146,10 @@ def _cluster_row(
 
 def _reported_broker_rows(cluster: str, given: BrokersInput) -> list[Row]:
     """Rows of the brokers of a cluster without a forecast."""
+    rules = given.behaviour.load
     return [
-        (cluster, load.broker, _finite(weighted_usage(load, given.settings, given.rules, heap=True)), None,
-         fullest_resource(load, given.settings, given.rules), len(load.bundles), len(load.bundles), load.topics,
+        (cluster, load.broker, _finite(weighted_usage(load, given.settings, rules, heap=True)), None,
+         fullest_resource(load, given.settings, rules), len(load.bundles), len(load.bundles), load.topics,
          _finite(load.msgs_per_sec) or 0.0, _finite(load.bytes_per_sec) or 0.0, 0, 0, 0, 0, 0, NO_FORECAST, None,
          None, None, "")
         for load in given.inputs.loads

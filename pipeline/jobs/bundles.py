@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.balance.splitting.modular import visiting_order
 from engine.config import DEFAULTS, BrokerSettings
-from pipeline.broker_groups import settings_of
+from pipeline.broker_groups import reported_release, settings_of
+from pipeline.jobs.options import OWN, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.rows import Row
 from pipeline.schemas import (
@@ -36,16 +37,19 @@ JOB: Final = "bundles"
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """Read the tables ``topics``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
 
-    Options are broker settings by their exact names, which override those that brokers reported, and ``listed``
-    (``false``: count loaded topics only). Raises ``InputError`` for a missing table or an unknown setting.
+    Options are broker settings by their exact names, which override those that brokers reported, ``listed`` (``false``:
+    count loaded topics only), and ``pulsar`` (a release; default: the one that all brokers reported). Raises
+    ``InputError`` for a missing table or an unknown setting.
     """
     need_tables(source, (TOPICS, LISTED, BUNDLES, BUNDLE_REPORTS))
-    settings = settings_of(source, {name: value for name, value in options.settings.items() if name != "listed"})
+    behaviour = release_of(options.settings) or reported_release(source)
+    given = {name: value for name, value in options.settings.items() if name not in OWN[JOB]}
+    settings = settings_of(source, given, behaviour)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         brokers = rows_of(source / BROKERS.name, "broker", "last_update_ms")
         # Of several entries about a broker the last, the latest, counts.
         updated_ms = dict(sorted((name, updated or 0) for name, updated in brokers))
-        work = BundleWork({name: updated_ms[name] for name in visiting_order([*updated_ms])}, settings)
+        work = BundleWork({name: updated_ms[name] for name in visiting_order([*updated_ms])}, settings, behaviour)
         listed = None if options.settings.get("listed") == "false" else load(spark, source, LISTED)
         topics, bundles, reports = (load(spark, source, table) for table in (TOPICS, BUNDLES, BUNDLE_REPORTS))
         rows = by_namespace(topics, listed, bundles, reports)
@@ -59,7 +63,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             )
         draft.fill(*WRITTEN)
         draft.write(BROKER_LOADS, _broker_rows(accounts))
-        summary = _summary(draft, accounts, settings)
+        summary = _summary(draft, accounts, settings) | {"release": behaviour.label}
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
 

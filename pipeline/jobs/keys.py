@@ -88,8 +88,8 @@ def read_options(given: Mapping[str, str], target: Place, setting: Setting | Non
     check_options(JOB, given)
     own = {name: value for name, value in given.items() if name in OWN[JOB]}
     tables = place_of(own["tables"], setting).absolute() if "tables" in own else target
-    settings = settings_of(tables, {name: value for name, value in given.items() if name not in own})
     rules = rules_in_force([], broker_groups(tables).releases.get("", ()), given_release=release_of(own))
+    settings = settings_of(tables, {name: value for name, value in given.items() if name not in own}, rules.behaviour)
     top = own.get("top", "20")
     if int(top) == 0:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")

@@ -7,19 +7,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from engine.bundles.plan import LoadManager
-from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.errors import Rejection
 from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
-from pipeline.broker_groups import settings_of
+from pipeline.broker_groups import reported_release, settings_of
 from pipeline.jobs.options import LOAD_MANAGERS, OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import LOAD_MANAGER
 from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.schemas import (
     ANSWERS,
-    BROKERS,
     BUNDLES,
     CONSUMER_SETS,
     CONSUMERS,
@@ -81,23 +78,16 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 def world_of(source: Place, given: Mapping[str, str]) -> World:
     """The settings, release and load manager of all brokers. Raises ``InputError`` for an unknown one."""
     check_options(JOB, given)
-    settings = settings_of(source, {name: value for name, value in given.items() if name not in OWN[JOB]})
+    behaviour = release_of(given) or reported_release(source)
+    settings = settings_of(source, {name: value for name, value in given.items() if name not in OWN[JOB]}, behaviour)
     manager = next((known for known in LOAD_MANAGERS if known == given.get("load-manager")), None)
-    return World(settings, release_of(given) or _reported_release(source), manager or _reported_manager(source))
+    return World(settings, behaviour, manager or _reported_manager(source))
 
 
 def _reported_manager(source: Place) -> LoadManager | None:
     """The load manager that the brokers' settings name; brokers whose settings leave it out do not count."""
     names = (value for name, value in rows_of(source / SETTINGS.name, "name", "value") if name == LOAD_MANAGER)
     return load_manager_of(max(names, default=None))
-
-
-def _reported_release(source: Place) -> ReleaseBehaviour:
-    """The release that all brokers run, else the newest that is known."""
-    versions = {version for (version,) in rows_of(source / BROKERS.name, "version")}
-    known = [behaviour_of(version) for version in sorted(versions)]
-    only = known[0] if len(set(map(repr, known))) == 1 else CURRENT
-    return CURRENT if isinstance(only, Rejection) else only
 
 
 def _subscription_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:

@@ -24,7 +24,7 @@ OWN: Final[Mapping[str, tuple[str, ...]]] = {
     "import": (MAX_INPUT,),
     "assign": ("policies", "add", "kill", "consumers-from", "flag", "pulsar"),
     "keys": ("modes", "top", "consumers", "consumers-from", "tables", "pulsar"),
-    "bundles": ("listed",),
+    "bundles": ("listed", "pulsar"),
     "lint": ("pulsar", "load-manager"),
     "balance": ("cycles", "shedder", "placement", "seed", "clusters", "pulsar", MAX_INPUT),
     "report": ("top",),

@@ -31,7 +31,7 @@ from engine.views.fleet.summary import (
     WorstSubscription,
     summary_text,
 )
-from pipeline.broker_groups import settings_of
+from pipeline.broker_groups import reported_release, settings_of
 from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import document_of, has_table
@@ -116,7 +116,7 @@ class _Report:
     def __init__(self, spark: SparkSession, source: Place, draft: Draft, options: JobOptions) -> None:
         self._spark, self._source, self._draft, self._failed = spark, source, draft, options.failed
         self._summaries = {job: _read_json(source, f"{job}.json") for job in _JOBS}
-        settings = settings_of(source, {})
+        settings = settings_of(source, {}, reported_release(source))
         self._in_force = frozenset(self._summaries["assign"].get("in_force", ()))
         ring = settings.subscriptionKeySharedUseConsistentHashing
         self._mode = "consistent_auto_split" if ring else "auto_split"

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from engine.balance.limits import over_limits
 from engine.bundles.bulk_children import CARRIED_OUT, REFUSALS, Children
-from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings
+from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings, ReleaseBehaviour
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_SPLITS
 
 NOT_DEFAULT: Final = "not-the-default-algorithm"
-"""No broker would take this algorithm: beside it the row says what it would do."""
+"""No broker of these releases would take this algorithm: beside it the row says what it would do."""
 _FEWEST_TOPICS: Final = 2
 """Both load managers leave a bundle with fewer loaded topics whole, however busy it is."""
 _HEX: Final = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
@@ -38,11 +38,19 @@ def range_texts(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> Any:
     return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text))
 
 
-def split_columns(bundles: Any, namespaces: Any, algorithm: str, children: Children, settings: BrokerSettings) -> Any:
+def split_columns(
+    bundles: Any,
+    namespaces: Any,
+    algorithm: str,
+    children: Children,
+    settings: BrokerSettings,
+    *,
+    behaviour: ReleaseBehaviour,
+) -> Any:
     """Rows of ``bundle_splits``, one per bundle; ``bundles`` and ``namespaces`` are their names as Arrow columns."""
     count = len(bundles)
     whole = children.refusal != CARRIED_OUT
-    needs_default = algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE
+    needs_default = algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not behaviour.flow_by_name
     taken = not needs_default or settings.defaultNamespaceBundleSplitAlgorithm == algorithm
     refusals = np.where(~whole & (not taken), len(REFUSALS), children.refusal)
     # The load manager would split these again, but none that is loaded with a single topic.

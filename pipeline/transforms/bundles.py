@@ -24,7 +24,7 @@ from engine.bundles.algorithms import flow_limits
 from engine.bundles.bulk_children import children_of
 from engine.bundles.bulk_splits import cuts_by_algorithm
 from engine.bundles.columns import BundleMap, TopicColumns, bundle_map, sum_by
-from engine.config import BrokerSettings
+from engine.config import BrokerSettings, ReleaseBehaviour
 from pipeline.batches import codes_of
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_TOPICS, OCCUPANCY
 from pipeline.sink import Parts
@@ -62,6 +62,7 @@ class Bundles:
     boundaries: Sequence[Sequence[int]]
     topics: Topics
     settings: BrokerSettings
+    behaviour: ReleaseBehaviour
     owners: Mapping[str, str]
     visiting: Sequence[str]
     map: BundleMap = field(init=False)
@@ -140,7 +141,7 @@ class Bundles:
         sessions = self.topics.loads[0] + self.topics.loads[1]
         for algorithm, cuts in cuts_by_algorithm(self.map, topics, flow_limits(self.settings)).items():
             children = children_of(self.map, cuts, topics, sessions)
-            splits = split_columns(full, namespaces, algorithm, children, self.settings)
+            splits = split_columns(full, namespaces, algorithm, children, self.settings, behaviour=self.behaviour)
             yield splits, child_columns(full, namespaces, algorithm, children)
 
 
@@ -170,6 +171,7 @@ class BundleWork:
 
     updated_ms: Mapping[str, int]
     settings: BrokerSettings
+    behaviour: ReleaseBehaviour
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> BundleAccount:
         task = _Task(self, parts)
@@ -200,7 +202,9 @@ class _Task:
             np.array([np.asarray(rows[name]).astype(np.float64) for name in LOADS]),
         )
         bounds = [boundaries.get(name, ()) for name in names]
-        bundles = Bundles(names, bounds, topics, self.work.settings, owners, [*self.work.updated_ms])
+        bundles = Bundles(
+            names, bounds, topics, self.work.settings, self.work.behaviour, owners, [*self.work.updated_ms]
+        )
         full = bundles.full_names()
         bundles.owners = {**_owners_by_statistics(rows, bundles, full), **owners}
         self._write_topics(rows, topics, bundles, full)

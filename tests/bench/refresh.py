@@ -18,7 +18,8 @@ from typing import Final
 
 from tests.bench.table import Row, lines
 from tests.broker.driving import Driven, driven
-from tests.broker.jars import NoBrokerError, jars
+from tests.broker.jars import jars
+from tests.broker.releases import NoBrokerError
 from tests.broker.standalone import Broker, real_broker
 from tests.broker.wire import Client
 from tui.cli.commands.live import EVERY_S, WHOLE_EVERY_S

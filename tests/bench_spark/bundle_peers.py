@@ -13,7 +13,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from pipeline.broker_groups import settings_of
+from pipeline.broker_groups import reported_release, settings_of
 from pipeline.sink import Parts
 from pipeline.stamps import Stamp
 from pipeline.transforms.bundles import WRITTEN, BundleWork
@@ -27,7 +27,8 @@ def _work(source: Path, target: Path, batches: Iterator[Any]) -> None:
         shutil.rmtree(target / table.name, ignore_errors=True)
         (target / table.name).mkdir(parents=True)
     parts = Parts(target, Stamp(), 0)
-    BundleWork({}, settings_of(source, {}))(batches, parts)
+    behaviour = reported_release(source)
+    BundleWork({}, settings_of(source, {}, behaviour), behaviour)(batches, parts)
     parts.close()
 
 

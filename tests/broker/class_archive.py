@@ -1,21 +1,20 @@
 """The classes of a broker as Java keeps them once they are loaded and verified: they are half of what a start costs.
 
 The first broker that ends without an archive being there writes one (90 MB, beside the jars). Java refuses an archive
-of another release or of other jars and goes on without it.
+of another release or of other jars and goes on without it. Such an archive goes on from one of Java's own classes; a
+Java that was put together for a wheel has none, so one is made (12 MB, in a second).
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tests.broker.java import java
+from tests.broker.releases import java, java_version
 
 WRITING_S: Final = 60.0
 """How long a broker may take to write its classes down when it is asked to end."""
@@ -24,7 +23,7 @@ _QUIET: Final = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 
 def archive_of(jars: Path) -> Path:
     """Where the classes of these jars are kept for the installed Java."""
-    return jars.with_name(f"{jars.name}-java-{_java_release(java())}.jsa")
+    return jars.with_name(f"{jars.name}-java-{java_version(java())}.jsa")
 
 
 def to_read(jars: Path) -> tuple[str, ...]:
@@ -33,9 +32,23 @@ def to_read(jars: Path) -> tuple[str, ...]:
     return (f"-XX:SharedArchiveFile={archive}", *_QUIET) if archive.is_file() else ()
 
 
-def to_write(draft: Path) -> tuple[str, ...]:
+def to_write(draft: Path, jars: Path) -> tuple[str, ...]:
     """Options of one that writes its classes down when it ends."""
-    return (f"-XX:ArchiveClassesAtExit={draft}", *_QUIET)
+    return (*_to_go_on_from(jars), f"-XX:ArchiveClassesAtExit={draft}", *_QUIET)
+
+
+def _to_go_on_from(jars: Path) -> tuple[str, ...]:
+    """The option that names Java's own classes, where it does not find them by itself."""
+    if (Path(java()).resolve().parents[1] / "lib" / "server" / "classes.jsa").is_file():
+        return ()
+    archive = archive_of(jars).with_suffix(".base.jsa")
+    if not archive.is_file():
+        beside = _beside(archive)
+        dump = [java(), "-Xshare:dump", "-XX:+UseSerialGC", f"-XX:SharedArchiveFile={beside}"]
+        if subprocess.run(dump, capture_output=True, check=False).returncode:
+            return ()
+        beside.replace(archive)
+    return (f"-XX:SharedArchiveFile={archive}",)
 
 
 def end_and_keep(process: subprocess.Popen[bytes], draft: Path, jars: Path) -> None:
@@ -48,7 +61,7 @@ def end_and_keep(process: subprocess.Popen[bytes], draft: Path, jars: Path) -> N
         if draft.is_file():
             archive = archive_of(jars)
             with suppress(OSError):  # a disk without room: the next start takes as long as this one did
-                beside = archive.with_name(f".{archive.name}-{os.getpid()}")
+                beside = _beside(archive)
                 shutil.copyfile(draft, beside)
                 beside.replace(archive)
 
@@ -59,8 +72,6 @@ def forget(jars: Path) -> None:
         archive.unlink(missing_ok=True)
 
 
-@cache
-def _java_release(command: str) -> str:
-    printed = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
-    match = re.search(r'version "([\w.+-]+)"', printed)
-    return match[1] if match else "unknown"
+def _beside(archive: Path) -> Path:
+    """Where a process writes an archive that gets its name when all of it is there."""
+    return archive.with_name(f".{archive.name}-{os.getpid()}")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.jars import NoBrokerError, jars
+from tests.broker.jars import jars
+from tests.broker.releases import NoBrokerError
 from tests.broker.standalone import Broker, real_broker
 
 Brokers = Callable[[Mapping[str, str]], Broker]

@@ -1,46 +1,28 @@
-"""The broker's jars, brought by Maven once and kept in the user's cache; and whether this machine can run them."""
+"""The broker's jars, brought by Maven once and kept in the user's cache."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import platform
-import re
 import shutil
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tests.broker.class_archive import forget
-from tests.broker.java import java
+from tests.broker.releases import NoBrokerError, java, release
 
 HERE: Final = Path(__file__).parent
 FOLDER_VARIABLE: Final = "RINGSIDE_BROKER_JARS"
-RELEASE_VARIABLE: Final = "RINGSIDE_BROKER_RELEASE"
-"""Which release is started, one of ``RELEASES``; without it the first one."""
 LIMIT_S: Final = 600.0
 """How long Maven may take."""
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """A release of Pulsar, the oldest Java that runs it, and versions that its own build does not fix."""
-
-    version: str
-    java: int
-    properties: tuple[str, ...] = ()
-
-
-RELEASES: Final = (
-    Release("4.2.4", 17),
-    # Its jackson-databind wants newer annotations than its parent pom names.
-    Release("5.0.0-M1", 21, ("-Djackson.annotations.version=2.21",)),
-)
+_COMPILER: Final = ("org.eclipse.jdt", "ecj", "3.42.0")
+"""It needs no more than a Java that runs it (17 at least), and no installed Java has to be one with a compiler."""
 _DONE: Final = ".complete"
 _ROCKSDB: Final = {
     ("Linux", "x86_64"): "linux64",
@@ -48,48 +30,50 @@ _ROCKSDB: Final = {
     ("Darwin", "x86_64"): "osx",
     ("Darwin", "arm64"): "osx",
 }
+_COPIED: Final = ("dependency:copy-dependencies", "-DincludeScope=runtime")
 
 
-class NoBrokerError(Exception):
-    """A real broker cannot be had here, and why."""
+def jars(limit_s: float = LIMIT_S) -> Path:
+    """The folder of a broker's jars, resolved if need be (108 MB, in at most ``limit_s``). Raises ``NoBrokerError``."""
+    native = _ROCKSDB.get((platform.system(), platform.machine()))
+    if native is None:
+        raise NoBrokerError(f"no RocksDB for {platform.machine()}")
+    one = release()
+    options = (f"-Dpulsar.version={one.version}", f"-Drocksdb.classifier={native}", *one.options)
+    return _brought(_folder(), ("-f", str(HERE / "pom.xml"), "generate-resources", *options), limit_s)
 
 
-def release() -> Release:
-    """The release to start. Raises ``NoBrokerError`` for one whose jars nobody has tried."""
-    version = os.environ.get(RELEASE_VARIABLE) or RELEASES[0].version
-    for known in RELEASES:
-        if known.version == version:
-            return known
-    versions = ", ".join(known.version for known in RELEASES)
-    raise NoBrokerError(f"{RELEASE_VARIABLE} is {version}; there are {versions}")
-
-
-def more_jars(limit_s: float = LIMIT_S) -> Path:
+def more_jars() -> Path:
     """The folder of what a cluster needs besides (1.6 MB), resolved if need be. Raises ``NoBrokerError``."""
-    return jars(limit_s, _folder().with_name(f"pair-{release().version}"), HERE / "pair" / "pom.xml")
+    folder = _folder().with_name(f"pair-{release().version}")
+    return _brought(folder, ("-f", str(HERE / "pair" / "pom.xml"), *_COPIED))
 
 
 def jars_of(version: str, pom: Path) -> Path:
     """The folder of those jars of another release that a pom names, and of nothing that they depend on."""
     folder = _folder().with_name(f"load-managers-{version}")
-    return jars(LIMIT_S, folder, pom, (f"-Dpulsar.version={version}", "-DexcludeTransitive=true"))
+    return _brought(folder, ("-f", str(pom), *_COPIED, f"-Dpulsar.version={version}", "-DexcludeTransitive=true"))
 
 
-def jars(
-    limit_s: float = LIMIT_S, folder: Path | None = None, pom: Path = HERE / "pom.xml", options: tuple[str, ...] = ()
-) -> Path:
-    """The folder of a broker's jars, resolved if need be (104 MB, in at most ``limit_s``). Raises ``NoBrokerError``.
+def compiler() -> Path:
+    """The jar of a Java compiler (3 MB), resolved if need be. Raises ``NoBrokerError``."""
+    _, name, version = _COMPILER
+    folder = _folder().with_name(f"{name}-{version}")
+    return _brought(folder, ("dependency:copy", f"-Dartifact={':'.join(_COMPILER)}")) / f"{name}-{version}.jar"
 
-    Of several test runs at once the first one brings them, and the others wait for it.
+
+def _brought(folder: Path, words: tuple[str, ...], limit_s: float = LIMIT_S) -> Path:
+    """A folder that Maven has filled when told these words.
+
+    Of several test runs at once the first one brings the jars, and the others wait for it.
     """
-    _require_java()
-    folder = folder or _folder()
+    java()
     if (folder / _DONE).is_file():
         return folder
     try:
         with _alone(folder):
             if not (folder / _DONE).is_file():
-                _bring(folder, pom, limit_s, options)
+                _bring(folder, words, limit_s)
     except OSError as error:
         raise NoBrokerError(f"the jars cannot be kept: {error}") from error
     return folder
@@ -104,7 +88,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _bring(folder: Path, pom: Path, limit_s: float, options: tuple[str, ...]) -> None:
+def _bring(folder: Path, words: tuple[str, ...], limit_s: float) -> None:
     """Let Maven fill a folder beside this one, which gets its name once all of it is there."""
     if folder.exists() and any(entry.suffix != ".jar" for entry in folder.iterdir()):
         raise NoBrokerError(
@@ -114,7 +98,7 @@ def _bring(folder: Path, pom: Path, limit_s: float, options: tuple[str, ...]) ->
         shutil.rmtree(left_over)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        _run_maven(draft, pom, limit_s, options)
+        _run_maven(draft, words, limit_s)
         (draft / _DONE).write_text(folder.name)
         if folder.exists():
             shutil.rmtree(folder)
@@ -124,22 +108,17 @@ def _bring(folder: Path, pom: Path, limit_s: float, options: tuple[str, ...]) ->
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _run_maven(target: Path, pom: Path, limit_s: float, options: tuple[str, ...]) -> None:
+def _run_maven(target: Path, words: tuple[str, ...], limit_s: float) -> None:
     maven = shutil.which("mvn")
-    native = _ROCKSDB.get((platform.system(), platform.machine()))
-    if maven is None or native is None:
-        raise NoBrokerError("Maven is not installed" if maven is None else f"no RocksDB for {platform.machine()}")
+    if maven is None:
+        raise NoBrokerError("Maven is not installed")
     process = subprocess.Popen(
-        [
-            *(maven, "-B", "-ntp", "-q", "-f", str(pom), "dependency:copy-dependencies"),
-            *("-DincludeScope=runtime", f"-DoutputDirectory={target}", f"-Drocksdb.classifier={native}"),
-            *(options or (f"-Dpulsar.version={release().version}", *release().properties)),
-        ],
+        [maven, "-B", "-ntp", "-q", *words, f"-DoutputDirectory={target}"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        env=_with_the_java_on_the_path(),
+        env=_environment(),
     )
     try:
         printed, _ = process.communicate(timeout=limit_s)
@@ -153,25 +132,13 @@ def _run_maven(target: Path, pom: Path, limit_s: float, options: tuple[str, ...]
         raise NoBrokerError(f"Maven could not bring the jars: {printed.strip()[-300:]}")
 
 
-def _with_the_java_on_the_path() -> dict[str, str]:
-    """The environment without JAVA_HOME, if there is a Java on the path: the one it names may lack what Maven needs."""
-    named = () if shutil.which("java") is None else ("JAVA_HOME",)
-    return {name: value for name, value in os.environ.items() if name not in named}
+def _environment() -> dict[str, str]:
+    """Let Maven run with the Java on the path, if there is one: that of JAVA_HOME may lack what Maven needs."""
+    others = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    return others if shutil.which("java") else {**others, "JAVA_HOME": str(Path(java()).resolve().parents[1])}
 
 
 def _folder() -> Path:
     given = os.environ.get(FOLDER_VARIABLE)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(given) if given else cache / "ringside" / f"broker-{release().version}"
-
-
-def _require_java() -> None:
-    if shutil.which(java()) is None:
-        raise NoBrokerError("Java is not installed")
-    printed = subprocess.run([java(), "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', printed)
-    needed = release()
-    if version is None or int(version[1]) < needed.java:
-        raise NoBrokerError(
-            f"Java {needed.java} or newer is needed for Pulsar {needed.version}; JAVA_HOME may name one"
-        )

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from tests.broker import class_archive
 from tests.broker.jars import HERE
-from tests.broker.java import java
+from tests.broker.releases import java
 
 START_S: Final = 180.0
 STATISTICS_S: Final = 1
@@ -162,7 +162,7 @@ def _started(folder: Path, jars: Path, settings: Mapping[str, str]) -> Broker:
         ),
         *("--metadata-dir", "data/metadata", "--bookkeeper-dir", "data/bookkeeper"),
     )
-    classes = class_archive.to_read(jars) or class_archive.to_write(folder / _CLASSES)
+    classes = class_archive.to_read(jars) or class_archive.to_write(folder / _CLASSES, jars)
     return Broker(folder, java_process(folder, "broker", f"{jars}/*", 384, (*classes, *words)), port, web_port)
 
 

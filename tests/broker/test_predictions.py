@@ -97,7 +97,7 @@ def test_what_is_recorded_of_a_real_broker_agrees_with_the_model(run: Run, broke
     assert (of_cluster.code, of_dump.code) == (0, 0)
     facts = {fact["kind"]: fact for fact in json.loads(of_dump.out)["facts"]}
     assert facts["active consumer of a partition"]["compared"] >= PARTITIONS
-    assert json.loads(of_dump.out)["rules"]["versionSource"] == "broker"
+    assert json.loads(of_dump.out)["rules"]["release_source"] == "broker"
     assert len(list(Path("dump").iterdir())) == 1
 
 

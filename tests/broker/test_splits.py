@@ -51,6 +51,21 @@ def bundles_of(state: ClusterState, namespace: str) -> list[str]:
     return [f"0x{boundary:08x}" for boundary in state.namespaces[namespace].boundaries]
 
 
+def in_the_model(broker: Broker, namespace: str, loaded: int) -> Timeline:
+    """The broker's present state in the model, once a reading has all topics of a namespace that are loaded.
+
+    What it reads is written once a second, so the broker may know of more topics than it says.
+    """
+    source = Source(Access(broker.url), Scope((namespace,), loads_topics=True))
+    until = time.monotonic() + HANG_S
+    while time.monotonic() < until:
+        state = open_moments(moments_read([source.read()], limit_bytes=10**9)).state
+        if len(state.loads) >= loaded:
+            return Timeline.start(state, 0, broker.url)
+        time.sleep(0.1)
+    raise TimeoutError(f"no reading has {loaded} loaded topics of {namespace}")
+
+
 def test_what_a_split_makes(brokers: Brokers, steps: int, seed: int, predictions: list[int]) -> None:
     broker = brokers(SETTINGS)
     draw = random.Random(seed)
@@ -60,9 +75,7 @@ def test_what_a_split_makes(brokers: Brokers, steps: int, seed: int, predictions
         broker.admin("PUT", f"/admin/v2/persistent/{namespace}/t-{number}")
         broker.admin("GET", f"/lookup/v2/topic/persistent/{namespace}/t-{number}")
     broker.wait_until_listed(namespace, TOPICS + 1)
-    reading = Source(Access(broker.url), Scope((namespace,), loads_topics=True)).read()
-    opened = open_moments(moments_read([reading], limit_bytes=10**9))
-    timeline = Timeline.start(opened.state, 0, broker.url)
+    timeline = in_the_model(broker, namespace, TOPICS + 1)
     statuses = []
     for _ in range(3 * steps):
         listed = bundles_of(timeline.state, namespace)
@@ -148,9 +161,7 @@ def test_what_a_split_by_flow_makes(brokers: Brokers, steps: int, seed: int, pre
     for _ in range(ROUNDS * (1 + steps // 30)):
         flow.publish()
         rates = flow.rates()
-        reading = Source(Access(broker.url), Scope((namespace,), loads_topics=True)).read()
-        opened = open_moments(moments_read([reading], limit_bytes=10**9))
-        timeline = Timeline.start(opened.state, 0, broker.url)
+        timeline = in_the_model(broker, namespace, LOADED + 1)
         results: list[tuple[str, int, list[str]]] = []
         expected: list[tuple[str, int, list[str]]] = []
         for _ in range(4):

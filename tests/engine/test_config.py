@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from engine.config import (
@@ -12,16 +14,10 @@ from engine.config import (
     BrokerSettings,
     ReleaseBehaviour,
     behaviour_of,
-    default_settings,
     unknown_line,
 )
 from engine.errors import Rejection
-
-
-def known(version: str) -> ReleaseBehaviour:
-    behaviour = behaviour_of(version)
-    assert isinstance(behaviour, ReleaseBehaviour), behaviour
-    return behaviour
+from tests.releases import known
 
 
 @pytest.mark.parametrize(
@@ -60,10 +56,20 @@ def test_the_fourth_split_algorithm_came_with_3_0() -> None:
     assert known("3.0.0").split_algorithms == SPLIT_ALGORITHMS
 
 
-def test_a_milestone_is_older_than_its_release() -> None:
-    """#26482 was merged after the milestones of 5.0 were cut."""
-    assert not known("5.0.0-M1-SNAPSHOT").notices_on_nonpersistent_change
-    assert known("5.0.0").notices_on_nonpersistent_change
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("4.0.13", False),
+        ("4.0.14", True),
+        ("4.1.9", False),
+        ("4.2.4", False),
+        ("4.2.5", True),
+        ("5.0.0-M1-SNAPSHOT", False),
+        ("5.0.0", True),
+    ],
+)
+def test_nonpersistent_topics_tell_all_consumers_since_26482(version: str, expected: bool) -> None:
+    assert known(version).notices_on_nonpersistent_change is expected
 
 
 def test_a_missing_patch_number_means_the_newest_of_the_line() -> None:
@@ -84,7 +90,7 @@ def test_a_second_exclusive_consumer_is_tried_five_times_since_4_0_8(version: st
 
 
 def test_the_lines_that_were_looked_at_and_the_current_release() -> None:
-    assert CURRENT.label == "4.2.4"
+    assert CURRENT.label == "5.0.1"
     written = ["2.10", "2.11", "3.0", "3.1", "3.2", "3.3", "4.0", "4.1", "4.2", "5.0"]
     assert [f"{major}.{minor}" for major, minor in LINES] == written
     assert [unknown_line(line) for line in written] == [""] * len(written)
@@ -185,22 +191,20 @@ def test_partitioned_statistics_add_an_unnamed_publisher_once_since_18807(versio
 
 
 @pytest.mark.parametrize(
-    ("version", "expected"),
+    ("version", "lacked"),
     [
-        ("4.0.0", (2000, 20000)),
-        ("4.2.4", (2000, 20000)),
-        ("5.0.0-M1-SNAPSHOT", (4000, 40000)),
-        ("5.0.0", (4000, 40000)),
+        ("2.3", {"PIP-34", "PIP-51", "#6791", "#7217", "PIP-119"}),
+        ("2.5.2", {"#6791", "#7217", "PIP-119"}),
+        ("2.6.0", {"#7217", "PIP-119"}),
+        ("2.7.0", {"PIP-119"}),
     ],
 )
-def test_the_look_ahead_has_the_defaults_of_its_release(version: str, expected: tuple[int, int]) -> None:
-    settings = default_settings(known(version))
-    per_consumer = settings.keySharedLookAheadMsgInReplayThresholdPerConsumer
-    assert (per_consumer, settings.keySharedLookAheadMsgInReplayThresholdPerSubscription) == expected
-
-
-def test_settings_that_are_not_given_are_those_of_the_current_release() -> None:
-    assert default_settings(CURRENT) == BrokerSettings()
+def test_a_release_before_those_that_are_modelled_is_answered_with_what_it_lacked(
+    version: str, lacked: set[str]
+) -> None:
+    refused = behaviour_of(version)
+    assert isinstance(refused, Rejection) and refused.message.startswith(f"Pulsar {version} is older")
+    assert set(re.findall(r"\((PIP-\d+|#\d+)\)", refused.message)) == lacked
 
 
 def test_the_defaults_are_those_of_broker_conf() -> None:
@@ -209,16 +213,17 @@ def test_the_defaults_are_those_of_broker_conf() -> None:
         "activeConsumerFailoverDelayTimeMillis": "1000",
         "maxConsumersPerSubscription": "0",
         "maxConsumersPerTopic": "0",
+        "maxProducersPerTopic": "0",
         "subscriptionKeySharedUseConsistentHashing": "true",
         "subscriptionKeySharedConsistentHashingReplicaPoints": "100",
         "subscriptionKeySharedUseClassicPersistentImplementation": "false",
-        "keySharedLookAheadMsgInReplayThresholdPerConsumer": "2000",
-        "keySharedLookAheadMsgInReplayThresholdPerSubscription": "20000",
+        "keySharedLookAheadMsgInReplayThresholdPerConsumer": "4000",
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription": "40000",
         "keySharedUnblockingIntervalMs": "10",
         "maxUnackedMessagesPerConsumer": "50000",
         "maxUnackedMessagesPerSubscription": "200000",
         "aggregatePublisherStatsByProducerName": "false",
-        "defaultNumberOfNamespaceBundles": "4",
+        "defaultNumberOfNamespaceBundles": "32",
         "loadBalancerAutoBundleSplitEnabled": "true",
         "loadBalancerAutoUnloadSplitBundlesEnabled": "true",
         "loadBalancerNamespaceBundleMaxTopics": "1000",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.config import CURRENT, ReleaseBehaviour
+from engine.config import ReleaseBehaviour
 from tests.fresh_vectors.families import DRAWN
 from tests.fresh_vectors.inputs import ANSWERED, Case, fresh, seeds
 from tests.fresh_vectors.pulsar import POLICIES, Pulsar
@@ -27,10 +27,11 @@ class Checked:
 
 
 def check(
-    pulsar: Pulsar, families: Iterable[str], lines: int, seed: int, behaviour: ReleaseBehaviour = CURRENT
+    pulsar: Pulsar, families: Iterable[str], lines: int, seed: int, behaviour: ReleaseBehaviour
 ) -> dict[str, Checked]:
     """Check so many new lines of each family, of the kinds that the release can answer; none where it has none."""
     load_families()
+    average_alone = behaviour.load.avg_placement_alone == "replaced"
     every = seeds(KEPT, with_clusters=pulsar.has_clusters_in_names, with_policies=POLICIES not in pulsar.lacking)
     results = {family: Checked() for family in families}
     draws = {family: random.Random(f"{seed} {family}") for family in results}
@@ -45,7 +46,7 @@ def check(
         if family in DRAWN:
             drawn = (DRAWN[family].draw(draw, behaviour) for _ in range(count))
             return (case for case in drawn if case["kind"] not in pulsar.lacking)
-        return fresh(kept[family], count, draw) if kept[family] else iter(())
+        return fresh(kept[family], count, draw, average_alone=average_alone) if kept[family] else iter(())
 
     for begin in range(0, lines, AT_ONCE):
         count = min(AT_ONCE, lines - begin)

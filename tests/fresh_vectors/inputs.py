@@ -72,6 +72,13 @@ _VERSIONS: Final = (
     *("4.2.4-10", "4.2.4-2", "4.2.4--0", "4.2.4--5", "4.2.4-2147483647", "4.2.4-2147483648", "4.2.4-1-", "4.2.4+01"),
     *("4.2", "4", "4.2.4.1", "v4.2.4", "4.2.x", " 4.2.4", "4.2.4 ", "", None, "1234567890.0.0", "2147483647.0.0"),
     *("2147483648.0.0", "-4.2.4", "4.2.4\n", "٤.2.4", "4.2.4-ü", "4.10.0", "4.9.0", "5.0.0-M1", "5.0.0-M10"),
+    *(
+        "4.2.4+007",
+        "4.2.4+07",
+        "4.2.4+a.1",
+        "9223372036854775807.0.0",
+        "4.2.4-9223372036854775808",
+    ),
 )
 _MANAGERS: Final = (
     "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl",
@@ -112,7 +119,9 @@ def seeds(folder: Path, *, with_clusters: bool = False, with_policies: bool = Tr
     """
     results: dict[str, list[Case]] = {}
     for family, kinds in ANSWERED.items():
-        text = (folder / f"{family}.jsonl").read_text(encoding="utf-8")
+        # What was asked of one release is a question for any other one.
+        files = [folder / f"{family}.jsonl", *sorted(folder.glob(f"*/{family}.jsonl"))]
+        text = "".join(path.read_text(encoding="utf-8") for path in files)
         if with_clusters:
             text = text.replace('"sla-monitor/', '"sla-monitor/east/')
         lines = [json.loads(line) for line in text.splitlines()]
@@ -124,8 +133,11 @@ def seeds(folder: Path, *, with_clusters: bool = False, with_policies: bool = Tr
     return results
 
 
-def fresh(kept: list[Case], count: int, draw: random.Random) -> Iterator[Case]:
-    """New cases of a family, each a kept one after a few changes."""
+def fresh(kept: list[Case], count: int, draw: random.Random, *, average_alone: bool) -> Iterator[Case]:
+    """New cases of a family, each a kept one after a few changes.
+
+    ``average_alone``: a broker starts with ``AvgShedder`` as placement beside another shedder.
+    """
     by_kind: dict[str, list[Case]] = {}
     for case in kept:
         by_kind.setdefault(case["kind"], []).append(case)
@@ -138,8 +150,8 @@ def fresh(kept: list[Case], count: int, draw: random.Random) -> Iterator[Case]:
         if case == before:  # not every change has something to change
             _numbers(case, before, draw)
         settings = case["in"].get("config", {})
-        if settings.get("loadBalancerLoadPlacementStrategy") == "AvgShedder":
-            settings["loadBalancerLoadSheddingStrategy"] = "AvgShedder"  # no broker starts with another one
+        if settings.get("loadBalancerLoadPlacementStrategy") == "AvgShedder" and not average_alone:
+            settings["loadBalancerLoadSheddingStrategy"] = "AvgShedder"
         yield case
 
 
@@ -279,7 +291,7 @@ def _twins(case: Case, _other: Case, draw: random.Random) -> None:
         return
     name = draw.choice(sorted(names))
     for _ in range(draw.choice((1, 1, 2, 6, 30))):
-        twin = _another_bundle(name, draw) if _is_bundle(name) else f"twin-{draw.randrange(10**6)}:8080"
+        twin = _another_bundle(name, draw) if _is_bundle(name) else f"twin-{draw.randrange(10**12)}:8080"
         _add(case["in"], name, twin)
 
 

@@ -32,7 +32,7 @@ def _topics(draw: random.Random) -> list[str] | None:
     for _ in range(draw.choice((0, 1, 2, 3, 5, 12, 40))):
         name = f"persistent://tn/ns1/{draw.choice('abcé')}{draw.randrange(10_000)}"
         names.append(f"{name}-partition-{draw.randrange(20)}" if draw.random() < 0.3 else name)
-    return names
+    return list(dict.fromkeys(names))  # a broker has no two of one name
 
 
 def _text(bundle: tuple[int, int]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden import plugin
-from tests.golden.harness import FAMILIES
+from tests.golden.harness import KEPT
 
 
 @pytest.fixture
@@ -18,4 +18,4 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each family. In a folder of somebody's own an absent one makes no test, so it cannot pass either."""
     if "family" in metafunc.fixturenames:
         config = metafunc.config
-        metafunc.parametrize("family", FAMILIES if plugin.is_default(config) else plugin.present_families(config))
+        metafunc.parametrize("family", KEPT if plugin.is_default(config) else plugin.present_families(config))

@@ -16,25 +16,31 @@ from engine.balance.limits import BundleStats
 from engine.balance.placement.model import KnownBroker
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings, default_load_settings
 from engine.balance.shedding.model import ShedPlan, ShedView
-from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+from engine.config import ReleaseBehaviour
+from engine.load_rules import LoadRules
 
 Given = Mapping[str, Any]
-_rules: ContextVar[LoadRules] = ContextVar("rules", default=CURRENT_LOAD_RULES)
+_release: ContextVar[ReleaseBehaviour] = ContextVar("release")
+
+
+def release_in_force() -> ReleaseBehaviour:
+    """The release whose classes answered."""
+    return _release.get()
 
 
 def rules_in_force() -> LoadRules:
-    """The rules of the release whose classes answered; those of the current one unless ``judged_by`` says others."""
-    return _rules.get()
+    """The rules of load management of the release whose classes answered."""
+    return release_in_force().load
 
 
 @contextmanager
-def judged_by(rules: LoadRules) -> Iterator[None]:
-    """Check lines that another release answered."""
-    token = _rules.set(rules)
+def judged_by(release: ReleaseBehaviour) -> Iterator[None]:
+    """Check lines that this release answered."""
+    token = _release.set(release)
     try:
         yield
     finally:
-        _rules.reset(token)
+        _release.reset(token)
 
 
 def number(value: Any) -> float:
@@ -62,7 +68,7 @@ def settings_of(config: Given) -> LoadSettings:
             members[name] = tuple(value)
         else:
             members[name] = value
-    return replace(default_load_settings(rules_in_force()), **members)
+    return replace(default_load_settings(release_in_force()), **members)
 
 
 def load_of(entry: Given) -> BrokerLoad:

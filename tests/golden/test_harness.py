@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from tests.golden.harness import HERE, LATER_KINDS, SHOWN_FAILURES, Line, _bulk_checkers, load_families, run_family
+from tests.golden.harness import (
+    HERE,
+    KEPT,
+    LATER_KINDS,
+    SHOWN_FAILURES,
+    Line,
+    _bulk_checkers,
+    load_families,
+    run_family,
+)
 from tests.golden.test_golden import test_family as check_family
 from tests.golden.test_golden import test_the_folder_holds_known_families as check_folder
 
@@ -52,6 +61,15 @@ def test_what_a_java_test_asserts_is_checked_too(tmp_path: Path) -> None:
     line = next(line for line in some_lines("unit_tests", 60) if line.get("expect", {}).get("n"))
     line["expect"]["n"] += 1
     assert len(run_family(write(tmp_path, "unit_tests", [line])).failures) == 1
+
+
+@pytest.mark.parametrize("of_5_0_1", [file.removeprefix("5.0.1/") for file in KEPT if file.startswith("5.0.1/")])
+def test_a_line_is_judged_by_the_release_that_its_id_names(tmp_path: Path, of_5_0_1: str) -> None:
+    """Every file of 5.0.1 has lines that 4.2.4 answers otherwise, wherever the file is."""
+    lines = some_lines(f"5.0.1/{of_5_0_1}", 150)
+    assert run_family(write(tmp_path, of_5_0_1, lines)).failures == []
+    of_4_2 = [line | {"id": line["id"].removeprefix("p501-")} for line in lines]
+    assert run_family(write(tmp_path, of_5_0_1, of_4_2)).failures
 
 
 def test_an_unknown_kind_fails(tmp_path: Path) -> None:

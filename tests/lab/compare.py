@@ -323,7 +323,7 @@ class _Comparison:
     def _compare_shedding(self, records: BalanceRecords) -> None:
         """Compare what load managers unloaded and placed, where logs and reports are there."""
         recording, rules = self._recording, self.rules.behaviour.load
-        settings = load_settings(dict(recording.named_settings), rules)
+        settings = load_settings(dict(recording.named_settings), self.rules.behaviour)
         ids = {letter: addresses[0] for letter, addresses in recording.brokers.items() if addresses}
         if not records.has_logs or not ids or not settings.loadBalancerSheddingEnabled:
             return

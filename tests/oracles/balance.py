@@ -82,6 +82,7 @@ class Space:
     intervals: Mapping[str, int]
     algorithms: Sequence[str] = bundles.ALGORITHMS
     first_rate_factor: float = 1.0
+    answers_failed_splits: bool = False
     interval: int = 0
     fresh: set[Range] = field(default_factory=set)
 
@@ -261,8 +262,12 @@ class Leader:
         cuts = space.default_cuts(bundle)
         if cuts is None or any(not bundle[0] < cut < bundle[1] for cut in cuts):
             return Tried(bundle, broker, "refused")
-        if not cuts or len(set(cuts)) != len(cuts):
-            return Tried(bundle, broker, "never-answered" if cuts else "no-change", tuple(cuts))
+        if len(set(cuts)) != len(cuts):
+            return Tried(
+                bundle, broker, *(("refused",) if space.answers_failed_splits else ("never-answered", tuple(cuts)))
+            )
+        if not cuts:
+            return Tried(bundle, broker, "no-change")
         children = space.split(bundle, cuts)
         if space.rules["loadBalancerAutoUnloadSplitBundlesEnabled"]:
             # A child without topics is looked up by nobody, so it comes nowhere.

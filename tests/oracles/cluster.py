@@ -241,6 +241,8 @@ def _set_setting(now: Cluster, command: Any) -> bool | None:
     if new == old:
         return False
     now.settings[command.name] = new
+    for producers in now.producers:
+        producers.limit = now.settings["maxProducersPerTopic"]
     if command.name in READ_AT_START:
         now._restart_keyed()
     return True
@@ -321,8 +323,9 @@ def _split(now: Cluster, command: Any) -> bool | None:
     if asked is not None and not now.accepts(asked):
         return None
     used = asked or (default if default in known else bundles.ALGORITHMS[0])
-    # Only the algorithm that is the default gets statistics and limits.
-    if used == "flow_or_qps_equally_divide" and default != used:
+    # Before 5.0 only the algorithm that is the default gets statistics and limits.
+    by_name = Release(version_of(now.release)).flow_by_name
+    if used == "flow_or_qps_equally_divide" and default != used and not by_name:
         return None
     if used == "specified_positions_divide" and not command.positions:
         return None
@@ -429,7 +432,9 @@ def _add_producers(now: Cluster, command: Any) -> bool | None:
         return None
     producers = now._producers(command.topic)
     if producers is None:
-        producers = Producers(command.topic, len(now.producers), now.hashes, [[] for _ in range(partitions)])
+        limit = now.settings["maxProducersPerTopic"]
+        there: list[Any] = [[] for _ in range(partitions)]
+        producers = Producers(command.topic, len(now.producers), now.hashes, there, limit=limit)
         now.producers.append(producers)
     return True if producers.add(plan) else None
 

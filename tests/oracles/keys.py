@@ -227,6 +227,7 @@ def _described(empty: Dispatcher) -> tuple[object, ...]:
 def _dispatcher(made_of: tuple[object, ...], *, strict: bool, hashes: Hashes) -> Dispatcher:
     values = dict(zip(("release", "declares", *READ_AT_START), made_of, strict=True))
     release = Release(version_of(str(values["release"])))
+    classic = values[CLASSIC] and release.classic_dispatcher
     murmur = hashes.murmur
     selector: Selector
     if values["declares"]:
@@ -237,13 +238,13 @@ def _dispatcher(made_of: tuple[object, ...], *, strict: bool, hashes: Hashes) ->
     else:
         points, form = int(str(values[POINTS])), release.ring_form
         if form == "current":
-            selector = Ring(points, murmur, high=2_147_483_646 if values[CLASSIC] else 65_535)
+            selector = Ring(points, murmur, high=2_147_483_646 if classic else 65_535)
         elif form == "indexed_replace":
             selector = ReplacingRing(points, murmur)
         else:
             selector = OldRing(points, murmur, "\0" if form == "name_nul_i" else "")
     order = "none"
-    if strict and (values[CLASSIC] or not release.draining):
+    if strict and (classic or not release.draining):
         order = "recently-joined"
     elif strict and not values["declares"]:
         order = "draining"

@@ -69,5 +69,17 @@ class Release:
         return self.version >= (3, 0, 0)  # PIP-169
 
     @property
+    def flow_by_name(self) -> bool:
+        return self.version >= (5, 0, 0)  # seen in 5.0.1, not in 4.2.4
+
+    @property
+    def answers_failed_splits(self) -> bool:
+        return self._since((5, 0, 0), (4, 2, 5), (4, 0, 14))  # 26735
+
+    @property
+    def classic_dispatcher(self) -> bool:
+        return self.version < (5, 0, 0)  # 26687
+
+    @property
     def publishers_added_once(self) -> bool:
         return self.version >= (3, 0, 0)  # 18807

@@ -119,6 +119,8 @@ class Producers:
     all: list[Producer] = field(default_factory=list)
     keys: dict[str, int] = field(default_factory=dict)
     now_ms: int = 0
+    limit: int = 0
+    refused: int = 0
 
     @property
     def partitions(self) -> int:
@@ -132,6 +134,8 @@ class Producers:
             if self._start(producer):
                 self.all.append(producer)
                 let_in += 1
+            else:
+                self.refused += 1
             if producer.mode == "ExclusiveWithFencing":
                 self._fence()
         return let_in
@@ -231,7 +235,8 @@ class Producers:
 
     def _made(self, plan: object) -> Producer:
         number, partitions = len(self.all), self.partitions
-        seed, hashes = f"{self.seed}/{number}", self.hashes
+        tries = f"/{self.refused}" if self.refused else ""
+        seed, hashes = f"{self.seed}/{number}{tries}", self.hashes
         hashing = plan.hashing or ("JavaStringHash" if plan.client == JAVA else "BoostHash")
         by_batch = plan.batching if plan.batching is not None else plan.client != PYTHON
         router = Router(
@@ -300,7 +305,8 @@ class Producers:
             there.clear()
         elif there:
             exclusive = there[0][2] != "Shared"
-            if producer.mode != "Shared" or exclusive or any(other == name for _, other, _ in there):
+            full = 0 < self.limit <= len(there)
+            if producer.mode != "Shared" or exclusive or full or any(other == name for _, other, _ in there):
                 return None
         there.append((producer.number, name, producer.mode))
         return name

@@ -292,26 +292,16 @@ def client_refuses(declared: Declared) -> bool:
 
 
 def node_ranges(points: int, nodes: int, murmur: Murmur) -> list[Declared]:
-    """Consistent sticky ranges: each slot goes to the first point at or after it, with wrap; the smallest node wins.
+    """Consistent sticky ranges: each slot goes to the first point at or after it, what is above all to the last node.
 
-    Node i has the points ``h("node-i" NUL "j") mod 65536``.
+    Node i has the points ``h("j_i") mod 65536``; of several at one slot the one with the largest (j, i) counts, and
+    each point that counts ends a range of its own.
     """
-    owner_at: dict[int, int] = {}
-    for node in range(nodes):
-        for point in range(points):
-            owner_at.setdefault(murmur(f"node-{node}\0{point}".encode()) % 65_536, node)
-    places = sorted(owner_at)
-    pieces: list[tuple[int, int, int]] = []
-    start = 0
-    for place in places:
-        pieces.append((start, place, owner_at[place]))
-        start = place + 1
-    if start <= 65_535:
-        pieces.append((start, 65_535, owner_at[places[0]]))
-    joined: list[tuple[int, int, int]] = []
-    for first, last, node in pieces:
-        if joined and joined[-1][2] == node:
-            joined[-1] = (joined[-1][0], last, node)
-        else:
-            joined.append((first, last, node))
-    return [tuple((first, last) for first, last, owner in joined if owner == node) for node in range(nodes)]
+    claims = sorted((murmur(f"{j}_{i}".encode()) % 65_536, j, i) for j in range(points) for i in range(nodes))
+    last_claims = {slot: node for slot, _, node in claims}
+    ends = sorted({*last_claims, 65_535})
+    starts = [0, *(end + 1 for end in ends[:-1])]
+    pieces: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
+    for start, end in zip(starts, ends, strict=True):
+        pieces[last_claims.get(end, nodes - 1)].append((start, end))
+    return [tuple(declared) for declared in pieces]

@@ -56,7 +56,7 @@ def forecast(inputs: ShedInputs, cycles: int) -> ShedAhead:
     """By the scalar rules alone."""
     behaviour = behaviour_of(inputs.version or "4.2.4")
     assert not isinstance(behaviour, Rejection)
-    settings, problems = inputs.settings_over(default_load_settings(behaviour.load))
+    settings, problems = inputs.settings_over(default_load_settings(behaviour))
     assert not problems
     extensible = inputs.is_extensible
     start = ShedStart(

@@ -17,6 +17,7 @@ from engine.balance.splitting.start import BalanceStart
 from engine.config import BrokerSettings
 from tests.oracles.balance import simulated
 from tests.properties.test_balance_laws import RATES, starts
+from tests.releases import known as known_release
 from tests.soak.balancing import compare_cycles, space_of
 from tests.soak.tally import Tally
 
@@ -25,12 +26,12 @@ def modular(start: BalanceStart, brokers: int) -> BalanceStart:
     return replace(start, load_manager="modular", brokers=tuple(f"broker-{at}:8080" for at in range(brokers)))
 
 
-@given(starts(), st.integers(1, 9), st.sampled_from([1, 2, 3, 5, 11, 12, 13, 30]))
+@given(starts(), st.integers(1, 9), st.sampled_from([1, 2, 3, 5, 11, 12, 13, 30]), st.sampled_from(["4.2.4", "5.0.1"]))
 @settings(max_examples=80, deadline=None)
 def test_a_cycle_of_the_modular_load_manager_is_that_of_looking_at_every_report_again(
-    start: BalanceStart, cycles: int, brokers: int
+    start: BalanceStart, cycles: int, brokers: int, release: str
 ) -> None:
-    start = modular(start, brokers)
+    start = replace(modular(start, brokers), behaviour=known_release(release))
     balance = simulate(start, cycles)
     assert isinstance(balance, Balance)
     compare_cycles(balance, simulated(space_of(start), "modular", cycles), Tally())

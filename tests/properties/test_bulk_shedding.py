@@ -24,10 +24,14 @@ from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUN
 from engine.balance.settings import EXTENSIBLE_CLASS, MODULAR_CLASS, LoadSettings
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS
 from engine.load_rules import load_rules
+from engine.releases import Release
 from tests.engine.balance.shedding_world import first
 
 NAMESPACES = ("t/a", "t/b", "u/c", "pulsar/system", "pulsar/b-0:8080", "x/y/z")
-RELEASES = ((3, 0, 7), (3, 1, 0), (3, 3, 2), (4, 0, 7), (4, 0, 8), (4, 2, 4), (5, 0, 0))
+RELEASES = tuple(
+    Release(*version)
+    for version in ((3, 0, 7), (3, 1, 0), (3, 3, 2), (4, 0, 7), (4, 0, 8), (4, 2, 4), (4, 2, 5), (5, 0, 1))
+)
 rates = st.one_of(st.floats(0, 1e6), st.sampled_from([0.0, 1.0, 50.0, math.nan, math.inf]))
 
 
@@ -214,7 +218,7 @@ def test_every_placement_agrees_on_brokers_of_any_usage(placement: str, usages: 
             loadBalancerSheddingGracePeriodMinutes=1,
             minUnloadMessage=1,
         )
-        for rules in map(load_rules, ((3, 0, 7), (4, 2, 4))):
+        for rules in map(load_rules, (Release(3, 0, 7), Release(4, 2, 4))):
             leader = Leader(chosen, ClusterPolicies(), rules)
             before = [replace(load, cpu=ResourceUsage(3.0 * at, 100.0)) for at, load in enumerate(loads)]
             state, _ = select(leader, reports_read(leader, elected(leader), before), "t/2/0x0_0x1", first)
@@ -249,9 +253,7 @@ def test_brokers_of_one_usage_are_all_as_far_below_the_mean_as_a_margin_of_0_ask
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("overloaded_from", [40, 85])
-def test_twins_that_may_not_go_where_they_were_planned_agree(
-    release: tuple[int, int, int], overloaded_from: int
-) -> None:
+def test_twins_that_may_not_go_where_they_were_planned_agree(release: Release, overloaded_from: int) -> None:
     """AvgShedder plans for the emptiest broker, which takes no such topics, so it draws; some releases keep the draw by
     the numbers of a bundle, which are the same for all here."""
     rules = load_rules(release)
@@ -280,6 +282,5 @@ def test_twins_that_may_not_go_where_they_were_planned_agree(
         assert sum(len(cycle.moves) for cycle in ours) > 1
 
 
-@pytest.mark.parametrize("release", [(2, 11, 0)])
-def test_a_release_that_places_at_the_next_look_up_is_forecast_bundle_by_bundle(release: tuple[int, int, int]) -> None:
-    assert not can_forecast_in_bulk(ShedStart((report_of("b:1", []),), rules=load_rules(release)))
+def test_a_release_that_places_at_the_next_look_up_is_forecast_bundle_by_bundle() -> None:
+    assert not can_forecast_in_bulk(ShedStart((report_of("b:1", []),), rules=load_rules(Release(2, 11, 0))))

@@ -49,7 +49,7 @@ LIMITS = ("maxConsumersPerSubscription", "maxConsumersPerTopic")
 QUARTERS = [0, 0x40000000, 0x80000000, 0xC0000000, 0xFFFFFFFF]
 TOPICS = [f"persistent://t/n/{name}" for name in ("x", "y", "z-partition-1", "z")]
 KEYS = ("left", "right", "nobody")
-RELEASES = ("2.11.0", "3.0.7", "4.0.0", "4.0.1", "4.2.4")
+RELEASES = ("2.11.0", "3.0.7", "4.0.0", "4.0.1", "4.2.4", "5.0.1")
 Model = dict[str, Any]
 
 
@@ -211,7 +211,7 @@ def by_brute_force(model: Model, key: str) -> dict[str, int | None]:
     consumers = model[key]["consumers"]
     order = sorted(consumers, key=lambda each: (each[2], units(each[1])))
     cohort = [each for each in order if each[2] == order[0][2]]
-    flag = model["flag"] == "true" and model["release"] in ("4.0.1", "4.2.4")
+    flag = model["flag"] == "true" and model["release"] in ("4.0.1", "4.2.4", "5.0.1")
     for topic in model[key]["topics"]:
         for name in dispatchers(topic, model["topics"][topic]):
             _, cut, digits = name.rpartition("-partition-")

@@ -119,7 +119,7 @@ class KeyCluster(TimelineMachine):
     def classic(self, classic: str) -> None:
         self.submit(SetSetting("subscriptionKeySharedUseClassicPersistentImplementation", classic))
 
-    @rule(version=st.sampled_from(["2.11.0", "3.0.7", "4.0.0", "4.2.4"]))
+    @rule(version=st.sampled_from(["2.11.0", "3.0.7", "4.0.0", "4.2.4", "5.0.1"]))
     def release(self, version: str) -> None:
         names = [consumer.name for consumer in self.shared.consumers]
         assert self.submit(SetRelease(version)) is None

@@ -14,6 +14,7 @@ from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.errors import Rejection
 from tests.oracles import balance as oracle
 from tests.oracles.cluster import Cluster
+from tests.oracles.releases import Release, version_of
 from tests.soak.tally import Tally
 
 CYCLES = 6
@@ -55,6 +56,7 @@ def space_of(start: BalanceStart) -> oracle.Space:
         asdict(start.intervals),
         start.behaviour.split_algorithms,
         start.first_rate_factor,
+        Release(version_of(start.behaviour.label)).answers_failed_splits,
     )
 
 

@@ -104,6 +104,8 @@ def _producers(topic: ProducerTopic, hashes: Hashes) -> Producers:
                 producers.recover(event.partition)
             case "ProducerPartitionsGrown":
                 producers.grow(event.partitions)
+            case "ProducerLimitChanged":
+                producers.limit = event.max_producers
             case "ProducerTimePassed":
                 producers.wait(event.now_ms - producers.now_ms)
             case other:

@@ -58,7 +58,7 @@ TOPICS = (
 )
 RELEASES = (
     "2.10.0", "2.11.0", "3.0.2", "3.0.3", "3.0.7", "3.0.8", "3.0.14", "3.1.0", "3.2.0", "3.2.1", "3.3.0", "3.3.2",
-    "3.3.3", "3.3.9", "4.0.0", "4.0.1", "4.0.6", "4.0.7", "4.1.0", "4.1.1", "4.2.4", "4.2.4", "4.2.4",
+    "3.3.3", "3.3.9", "4.0.0", "4.0.1", "4.0.6", "4.0.7", "4.1.0", "4.1.1", "4.2.4", "4.2.4", "4.2.5", "5.0.1", "5.0.1",
 )  # fmt: skip
 KEYS = (*(f"k:{number}" for number in range(24)), "", "hex:00ff", "text:hex:aa", "é")
 FEW_KEYS = KEYS[:4]
@@ -178,6 +178,7 @@ def _setting(draws: Draws, timeline: Timeline) -> Command:
 SETTINGS: Sequence[tuple[str, Sequence[str]]] = (
     ("maxConsumersPerSubscription", ("0", "0", "3", "6")),
     ("maxConsumersPerTopic", ("0", "0", "4", "9")),
+    ("maxProducersPerTopic", ("0", "0", "2", "40")),
     ("subscriptionKeySharedUseConsistentHashing", ("true", "false")),
     ("subscriptionKeySharedConsistentHashingReplicaPoints", ("1", "2", "3", "12", "100", "0")),
     ("subscriptionKeySharedUseClassicPersistentImplementation", ("true", "false", "false")),

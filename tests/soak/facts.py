@@ -184,7 +184,8 @@ def compare_previews(state: ClusterState, cluster: Cluster, tally: Tally) -> Non
         cut = bundles.cuts((lower, upper), option.algorithm, positions, listed, limits)
         about = f"{namespace} {view.range_text} {option.algorithm}"
         outside = upper - lower <= 1 or not all(lower < each < upper for each in cut)
-        if outside or not cluster.accepts(option.algorithm):
+        answered = Release(version_of(cluster.release)).answers_failed_splits
+        if outside or not cluster.accepts(option.algorithm) or (answered and len(set(cut)) != len(cut)):
             cut = []  # refused at once
         tally.agree("cuts of a preview", sorted(option.cuts), sorted(cut), about)
         renewed = bundles.renewed([lower, upper], (lower, upper), cut)

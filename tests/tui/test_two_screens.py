@@ -17,7 +17,6 @@ from tui.app import RingsideApp
 from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
 from tui.kit.help import HelpScreen
-from tui.kit.ring_panel import RingPanel
 from tui.kit.session import Opening, Session
 from tui.kit.store import Store
 
@@ -223,23 +222,6 @@ def test_a_failed_expectation_counts_on_whatever_screen() -> None:
 
     run(app, story)
     assert app.return_code == 1
-
-
-def test_a_change_flashes_on_the_ring_of_slots() -> None:
-    app = keys_app(animate=True)
-
-    async def story(pilot: Pilot[int]) -> None:
-        screen = app.screen
-        assert isinstance(screen, KeysScreen)
-        assert app.store.submit_line("kill worker-0") is None
-        screen.show_now()
-        ring = screen.query_one(RingPanel)
-        assert ring.intensity == 1.0
-        for _ in range(20):
-            ring._settle()
-        assert ring.intensity == 0.0
-
-    run(app, story)
 
 
 def test_the_store_makes_a_view_once_and_only_the_one_that_is_asked_for() -> None:

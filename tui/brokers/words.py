@@ -71,7 +71,7 @@ def status_text(view: BrokersView) -> str:
     changed = [*settings, *([f"without {listed(gone)}"] if gone else [])]
     if view.born:
         changed.append(f"with {counted(len(view.born), 'new broker')}")
-    text = f"Pulsar {view.given.release}, {view.load_manager}: {view.shedder}{placement}"
+    text = f"Pulsar {view.given.behaviour.label}, {view.load_manager}: {view.shedder}{placement}"
     return ", ".join([text, *changed])
 
 
@@ -87,7 +87,7 @@ def title_texts(view: BrokersView, cells: int) -> tuple[str, str]:
     rules = f"{view.load_manager}: {SHORT_NAMES.get(view.shedder, view.shedder)}{placement}"
     if view.placement == view.shedder:  # AvgShedder is both
         rules = f"{view.load_manager}: {view.shedder}"
-    short = f"{view.given.release} {rules}{counts}"
+    short = f"{view.given.behaviour.label} {rules}{counts}"
     for text in (long, short, short.removesuffix(counts)):
         if len(source) + len(text) <= cells:
             return source, text

@@ -117,11 +117,22 @@ class ClusterChoice:
     @property
     def named(self) -> str | None:
         """Return an option that was given and has a meaning only for a running cluster; None without one."""
-        names = (name for name, value in self.given.items() if value not in (None, (), False) and name != "settings")
-        return next((f"--{name.replace('_', '-')}" for name in names), None)
+        given = {name for name, value in self.given.items() if value not in (None, (), False)}
+        params = click.get_current_context().command.params
+        return next((param.opts[0] for param in params if param.name in given), None)
 
-    def source(self, url: str, *, namespaces: tuple[str, ...] = (), topic: str | None = None) -> Source:
-        """The cluster at an address. Raises ``InputError`` for what cannot be used; reads files of secrets."""
+    def source(
+        self,
+        url: str,
+        *,
+        namespaces: tuple[str, ...] = (),
+        topic: str | None = None,
+        settings: tuple[tuple[str, str], ...] = (),
+    ) -> Source:
+        """The cluster at an address, with what a command's own options say of it.
+
+        Raises ``InputError`` for what cannot be used; reads files of secrets.
+        """
         from tui.sources.cluster.access import AccessChoice, access_of
         from tui.sources.cluster.client import require_usable
         from tui.sources.cluster.pace import Limits
@@ -142,20 +153,26 @@ class ClusterChoice:
         namespaces = (*namespaces, *given.get("cluster_namespaces", ()))
         require_namespaces(namespaces)
         scope = Scope(namespaces, topic or given.get("topic_pattern") or "", loads_topics=given["ask_unloaded"])
-        require_settings(given.get("settings", ()))
+        settings = (*settings, *given.get("settings", ()))
+        require_settings(settings)
         access = access_of(url, AccessChoice(**{name: given[name] for name in files}))
-        return Source(access, scope, limits, given.get("settings", ()))
+        return Source(access, scope, limits, settings)
 
 
 def require_no_cluster(choice: ClusterChoice, other: str | None = None) -> None:
     """Raise ``UsageError`` for an option about reading a cluster in a command that reads none."""
     named = choice.named or other
-    if named is not None or choice.given.get("settings"):
-        raise click.UsageError(f"{named or '--set'} is for a running cluster; give its address, http://HOST:PORT")
+    if named is not None:
+        raise click.UsageError(f"{named} is for a running cluster; give its address, http://HOST:PORT")
 
 
-def cluster_options(*, scope: bool = True, settings: bool = True) -> Callable[[_Command], _Command]:
-    """Add the options; the command gets them as ``cluster``. ``scope``, ``settings``: it has none of its own."""
+def cluster_options(
+    *, namespace: bool = True, topic: bool = True, settings: bool = True
+) -> Callable[[_Command], _Command]:
+    """Add the options; the command gets them as ``cluster``.
+
+    ``namespace``, ``topic``, ``settings``: whether it has none of its own.
+    """
     options = [
         click.option("--token-file", metavar="FILE", help="URL: a file with the token. Also $RINGSIDE_TOKEN."),
         click.option("--basic-file", metavar="FILE", help="URL: a file with USER:PASSWORD."),
@@ -171,13 +188,16 @@ def cluster_options(*, scope: bool = True, settings: bool = True) -> Callable[[_
             "--ask-unloaded", is_flag=True, help="URL: ask also for topics that are not loaded, which loads them."
         ),
     ]
-    if scope:
-        options += [
+    if namespace:
+        options.append(
             click.option(
                 "--namespace", "cluster_namespaces", multiple=True, metavar="TENANT/NAME", help="URL: only this one."
-            ),
-            click.option("--topic", "topic_pattern", metavar="PATTERN", help="URL: only topics like this (* and ?)."),
-        ]
+            )
+        )
+    if topic:
+        options.append(
+            click.option("--topic", "topic_pattern", metavar="PATTERN", help="URL: only topics like this (* and ?).")
+        )
     if settings:
         from tui.cli.options import setting_pairs
 

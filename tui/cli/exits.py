@@ -190,6 +190,8 @@ _DUMB: Final = ("dumb", "unknown")
 
 def why_no_screen() -> str | None:
     """Why the screen cannot be opened here, as a sentence; None when it can."""
+    if has_own_driver():
+        return None
     advice = "--once prints the same facts as text, --json as data"
     for name, stream in (("input", sys.__stdin__), ("output", sys.__stdout__), ("error", sys.__stderr__)):
         if not _is_terminal(stream):
@@ -198,6 +200,11 @@ def why_no_screen() -> str | None:
     if term.lower() in _DUMB:
         return f"a terminal of type TERM={term} cannot show the screen; {advice}"
     return None
+
+
+def has_own_driver() -> bool:
+    """Whether the screen library has another driver, such as that of textual-serve, which needs no terminal."""
+    return bool(os.environ.get("TEXTUAL_DRIVER"))
 
 
 def _is_terminal(stream: Any) -> bool:

@@ -10,7 +10,7 @@ import click
 
 from engine.errors import InputError, Rejection
 from engine.keyshared.keys import key_of_text
-from tui.cli.options import collected, max_input_option, pulsar_option, setting_pairs
+from tui.cli.options import collected, max_input_option, pulsar_option, setting_option
 from tui.cli.output import say_problems
 
 MODES: Final = ("auto-split", "consistent-auto-split", "sticky", "consistent-sticky")
@@ -19,13 +19,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 points_option = click.option(
     "--points", metavar="N", type=int, default=DEFAULT_POINTS, show_default=True, help="Points of each node."
-)
-form_option = click.option(
-    "--form",
-    type=click.Choice(["article", "ringside"]),
-    default="article",
-    show_default=True,
-    help="Whose points: those of the article that the technique is from, or those of simulated subscriptions.",
 )
 
 
@@ -120,14 +113,7 @@ def sharing_options(command: _Command) -> _Command:
             help="What a consumer declares in the mode sticky. Repeatable.",
         ),
         pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
-        click.option(
-            "--set",
-            "settings",
-            multiple=True,
-            metavar="NAME=VALUE",
-            callback=setting_pairs,
-            help="A broker setting, as in broker.conf. Repeatable.",
-        ),
+        setting_option,
         max_input_option,
         click.option("--subscription", metavar="NAME", help="The Key_Shared subscription of PATH that is meant."),
         click.option(

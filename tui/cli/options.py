@@ -120,6 +120,19 @@ def pulsar_option(help_text: str) -> Callable[[_Command], _Command]:
     return click.option("--pulsar", metavar="VERSION", callback=known_version, help=help_text)
 
 
+setting_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=setting_pairs,
+    help="A broker setting, as in broker.conf. Repeatable.",
+)
+topic_option = click.option(
+    "--topic", "about", metavar="NAME", help="The topic that FILE is about, if the file does not name it."
+)
+
+
 def what_if_options(command: _Command) -> _Command:
     """Add the options that change the state before it is shown; the command gets them as ``what_if``."""
     return collected(
@@ -127,20 +140,11 @@ def what_if_options(command: _Command) -> _Command:
         "what_if",
         _what_if,
         click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false."),
-        click.option(
-            "--set",
-            "settings",
-            multiple=True,
-            metavar="NAME=VALUE",
-            callback=setting_pairs,
-            help="A broker setting, as in broker.conf. Repeatable.",
-        ),
+        setting_option,
         pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
         click.option("--subscription", metavar="NAME", help="The subscription to show."),
         max_input_option,
-        click.option(
-            "--topic", "about", metavar="NAME", help="The topic that FILE is about, if the file does not name it."
-        ),
+        topic_option,
         click.option(
             "--apply",
             "commands",

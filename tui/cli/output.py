@@ -109,17 +109,21 @@ def json_text(document: object) -> str:
     return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
 
 
-def json_rows(rows: Iterable[object]) -> str:
-    """A list of plain values with one row a line, for lists that are too long to be read with one number a line.
+def json_rows(form: str, member: str, rows: Iterable[object]) -> str:
+    """A document with one row of plain values a line, for lists that are too long to be read with one number a line.
 
-    >>> print(json_rows([{"node": 0, "ranges": [[0, 9]]}, {"node": 1, "ranges": []}]))
-    [
-      {"node": 0, "ranges": [[0, 9]]},
-      {"node": 1, "ranges": []}
-    ]
+    >>> print(json_rows("ringside.ranges/1", "nodes", [{"node": 0, "ranges": [[0, 9]]}, {"node": 1, "ranges": []}]))
+    {
+      "format": "ringside.ranges/1",
+      "nodes": [
+        {"node": 0, "ranges": [[0, 9]]},
+        {"node": 1, "ranges": []}
+      ]
+    }
     """
-    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=True, allow_nan=False)}" for row in rows)
-    return f"[\n{lines}\n]" if lines else "[]"
+    lines = ",\n".join(f"    {json.dumps(row, ensure_ascii=True, allow_nan=False)}" for row in rows)
+    listed = f"[\n{lines}\n  ]" if lines else "[]"
+    return f'{{\n  "format": {json.dumps(form)},\n  {json.dumps(member)}: {listed}\n}}'
 
 
 def plain_values(value: object) -> Any:

@@ -105,8 +105,11 @@ class ScreenSignals:
 
 @contextmanager
 def _noticing_the_end_of_the_terminal(notice: Callable[[int], None]) -> Iterator[None]:
-    """Call ``notice`` with SIGHUP, in a thread of its own, once the terminal of standard input is gone."""
-    if sys.__stdin__ is None or not sys.__stdin__.isatty():
+    """Call ``notice`` with SIGHUP, in a thread of its own, once the terminal of standard input is gone.
+
+    The server of another driver is the other end of a pipe: without it a screen would stay for nobody.
+    """
+    if sys.__stdin__ is None or not (sys.__stdin__.isatty() or exits.has_own_driver()):
         yield
         return
     terminal = sys.__stdin__.fileno()

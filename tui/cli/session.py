@@ -17,11 +17,12 @@ from engine.cluster.evolve import evolve
 from engine.cluster.keys.state import KEY_SETTINGS
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of, shown_places
 from engine.cluster.timeline import Timeline, navigate
-from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
+from engine.config import behaviour_of, ignored_setting, rebased
 from engine.errors import InputError, Rejection
 from engine.input import head_of
-from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
+from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, SETTING_IGNORED, Opened
 from engine.text import path_word, shell_line
+from engine.views.failover.model import Notice
 from engine.views.reported.subscription import BUNDLES, reported_only
 from engine.views.reported.view import Reported
 from tui.cli.options import FLAG, WhatIf
@@ -58,7 +59,10 @@ def begin(opened: Opened, what_if: WhatIf) -> Session:
     replaced = {FLAG_INFERRED} if any(name == FLAG for name, _ in what_if.settings) else set()
     if what_if.pulsar is not None:
         replaced.add(RELEASE_ASSUMED)
-    notes = tuple(note for note in opened.notes if note.code not in replaced)
+    notes = (
+        *(note for note in opened.notes if note.code not in replaced),
+        *(Notice(SETTING_IGNORED, text) for text in ignored_settings(state, what_if)),
+    )
     timeline = Timeline.start(state, opened.seed, opened.source)
     return resumed(
         Session(timeline, 0, opened.problems, notes, seen=opened.seen), replace(what_if, settings=(), pulsar=None)
@@ -82,18 +86,30 @@ def resumed(session: Session, what_if: WhatIf) -> Session:
     return replace(session, timeline=timeline, subscription=place)
 
 
+def ignored_settings(state: ClusterState, what_if: WhatIf) -> list[str]:
+    """A sentence for each setting of the command line that the release ignores; of the flag the screen says it."""
+    texts = (ignored_setting(name, behaviour_in(state)) for name, _ in what_if.settings if name != FLAG)
+    return [text for text in texts if text]
+
+
 def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
     """The state with another release and other settings. Raises ``InputError``."""
     if what_if.pulsar is not None:
         behaviour = behaviour_of(what_if.pulsar)
         if isinstance(behaviour, Rejection):
             raise InputError(f"--pulsar {what_if.pulsar}: {behaviour.message}")
-        state = replace(state, release=behaviour.label, settings=_with_defaults_of(behaviour, state))
+        state = replace(
+            state, release=behaviour.label, settings=rebased(state.settings, behaviour_in(state), behaviour)
+        )
     for name, text in what_if.settings:
-        settings = state.settings.with_setting(name, text)
-        if isinstance(settings, Rejection):
-            raise InputError(f"--set {name}={text}: {settings.message}")
-        state = replace(state, settings=settings)
+        changed = state.settings.with_setting(name, text)
+        if isinstance(changed, Rejection):
+            raise InputError(f"--set {name}={text}: {changed.message}")
+        if state.producer_topics:
+            from engine.cluster.producers.evolve import refolded_producers
+
+            state = replace(state, producer_topics=refolded_producers(state, changed))
+        state = replace(state, settings=changed)
     if what_if.pulsar is None and not any(name in KEY_SETTINGS for name, _ in what_if.settings):
         return state
     from engine.cluster.keys.subscriptions import restarts
@@ -105,18 +121,6 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
     for event in events:
         state = evolve(state, event)
     return state
-
-
-def _with_defaults_of(behaviour: ReleaseBehaviour, state: ClusterState) -> BrokerSettings:
-    """The settings of a state, with defaults of its release replaced by those of another one."""
-    before = default_settings(behaviour_in(state))
-    changed = {
-        name: default
-        for name in DEFAULTS
-        if (default := getattr(default_settings(behaviour), name)) != getattr(before, name)
-        and getattr(state.settings, name) == getattr(before, name)
-    }
-    return replace(state.settings, **changed)
 
 
 def applied(timeline: Timeline, line: str, subscription: int = 0) -> Timeline:

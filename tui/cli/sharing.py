@@ -8,13 +8,14 @@ from typing import Final
 
 from engine.cluster.keys.state import KeySubscription, SharingMode
 from engine.cluster.state import behaviour_in, subscription_keys
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings, ignored_setting
 from engine.errors import InputError, Rejection
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.consistent_sticky import node_ranges
 from engine.keyshared.delivery_state import DeliveryState
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
+from engine.scenarios.opening import SETTING_IGNORED
 from engine.views.reported.model import ReportedView
 from engine.views.reported.view import Reported, subject_of
 from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
@@ -112,12 +113,15 @@ def _broker(choice: SharingChoice) -> tuple[ReleaseBehaviour, BrokerSettings]:
     behaviour: ReleaseBehaviour | Rejection = CURRENT if choice.pulsar is None else behaviour_of(choice.pulsar)
     if isinstance(behaviour, Rejection):
         raise InputError(f"--pulsar {choice.pulsar}: {behaviour.message}")
-    settings = BrokerSettings()
+    settings = default_settings(behaviour)
     for name, text in choice.settings:
         changed = settings.with_setting(name, text)
         if isinstance(changed, Rejection):
             raise InputError(f"--set {name}={text}: {changed.message}")
         settings = changed
+        ignored = ignored_setting(name, behaviour)
+        if ignored:
+            say(ignored)
     return behaviour, settings
 
 
@@ -191,7 +195,7 @@ def _recorded(choice: SharingChoice, path: str) -> Sharing:
     session = recorded_session(choice, path)
     say_problems(session.problems)
     for note in session.notes:
-        if note.code.startswith(KEY_NOTES):
+        if note.code.startswith(KEY_NOTES) or note.code == SETTING_IGNORED:
             say(note.text)
     timeline = session.timeline
     subscription = chosen_subscription(timeline.state.key_subscriptions, choice.subscription, path)

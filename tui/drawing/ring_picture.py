@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from tui.drawing.canvas import Canvas
 from tui.drawing.colour import NO_COLOUR, pack
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.ring_geometry import RingGeometry
+
+SETTLED_S: Final = 0.72
+"""A change stands out for so long."""
 
 
 class RingMode(Enum):
@@ -98,11 +102,20 @@ class RingPicture:
         return consumer_tag(owner)
 
 
+def freshness(elapsed_s: float) -> float:
+    """The intensity of a change so long ago.
+
+    >>> freshness(0.0), freshness(0.36), freshness(5.0)
+    (1.0, 0.5, 0.0)
+    """
+    return max(0.0, 1.0 - elapsed_s / SETTLED_S)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Flash:
     """What changed, and how fresh that is: at 1 the old colour shows, at 0 the new one.
 
-    No clock is read here: the caller lowers the intensity step by step.
+    No clock is read here: the caller asks ``freshness``.
     """
 
     intensity: float

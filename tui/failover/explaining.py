@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
+from engine.config import FLAG
 from engine.failover.choose import Rule
 from engine.failover.explain import FailoverExplanation, RingStep, Rival, RuleReason, WhyNot, rivals_of
 from engine.failover.takeover import TakeoverEvent, TakeoverStep
 from engine.text import counted
 from engine.views.failover.explanations import TopicExplanation
-from tui.kit.wording import FLAG, Remark, bytes_per_sec, bytes_text, msgs_per_sec, safe_name, short_topic
+from tui.kit.wording import Remark, bytes_per_sec, bytes_text, msgs_per_sec, safe_name, short_topic
 
 _REASONS: Final = {
     RuleReason.FLAG_IS_OFF: f"{FLAG} is false, so the partition index decides",

@@ -13,6 +13,7 @@ from textual.reactive import var
 from textual.widget import Widget
 
 from engine.cluster.commands import AddConsumer, SetSetting
+from engine.config import FLAG
 from engine.errors import Rejection
 from engine.names import PARTITION_SUFFIX
 from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
@@ -41,7 +42,7 @@ from tui.kit.screen import DashboardScreen
 from tui.kit.status_line import StatusLine
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import FLAG, next_name
+from tui.kit.wording import next_name
 
 if TYPE_CHECKING:
     from engine.views.search import Match

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.config import CURRENT, FLAG
 from engine.text import counted
 from engine.views.failover.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
 from engine.views.reported.model import ReportedBroker, ReportedView
@@ -11,7 +12,7 @@ from tui.failover.titles import PANEL_TITLES
 from tui.kit.columns import REPORTED_SIGN
 from tui.kit.reported import comparison_hint, moment_text, sums_text, sums_texts
 from tui.kit.verdict_words import shares_text
-from tui.kit.wording import FLAG, msgs_per_sec, safe_name, shorten_middle, unmoved_text
+from tui.kit.wording import msgs_per_sec, safe_name, shorten_middle, unmoved_text
 
 
 def hint(view: DashboardView) -> str:
@@ -168,7 +169,7 @@ def flag_unknown(status: StatusView) -> str:
     """Why the flag has no effect on this release."""
     return (
         f"Pulsar {status.release} does not know {FLAG} and ignores it; "
-        "4.0.1, 3.3.3 and 3.0.8 were the first to. Try :release 4.2.4"
+        f"4.0.1, 3.3.3 and 3.0.8 were the first to. Try :release {CURRENT.label}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -65,7 +66,7 @@ class Order:
 AS_THEY_COME: Final = Order()
 
 Value = float | str | None
-"""What a row is sorted by: numbers by size, texts with the numbers in them by size, None last."""
+"""What a row is sorted by: numbers by size, texts with the numbers in them by size, None and NaN last."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -99,6 +100,8 @@ def fitting(
     >>> [(column.key, column.width) for column in columns]
     [('name', 9), ('n', 5), ('bar', 6)]
     """
+    headed = len(name.label) + 1  # of short names the heading is the widest
+    name = replace(name, least=max(name.least, headed), whole=max(name.whole, headed))
     reserved = max(name.least, min(name.whole, name.easy))
     room = width - sum(column.width for column in always) - reserved
     kept = list(always)
@@ -141,12 +144,14 @@ def places_in_order(
     if not order.key:
         return range(len(rows)) if fits is None else [at for at, row in enumerate(rows) if fits(row)]
     keys = {at: value(row, order.key) for at, row in enumerate(rows) if fits is None or fits(row)}
-    known = sorted(
-        (at for at, key in keys.items() if key is not None),
-        key=lambda at: _sort_key(keys[at]),
-        reverse=order.descending,
-    )
-    return known + [at for at, key in keys.items() if key is None]
+    # NaN compares with nothing: one of them would leave all others unsorted.
+    unknown = {at: None for at, key in keys.items() if _is_unknown(key)}
+    known = (at for at in keys if at not in unknown)
+    return [*sorted(known, key=lambda at: _sort_key(keys[at]), reverse=order.descending), *unknown]
+
+
+def _is_unknown(value: Value) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _sort_key(value: Value) -> Any:

@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from engine.cluster.grammar.reading import COMMAND_FORMS
 from engine.compare.verdict import Verdict
+from engine.config import FLAG
 from engine.errors import Rejection
 from tui.kit.background import in_background, run_beside
 from tui.kit.help import Group, HelpScreen, KeyHelp, branch_lines
@@ -16,7 +17,6 @@ from tui.kit.store import Store
 from tui.kit.suggesting import FORM as SUGGEST_FORM
 from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, question_of
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import FLAG
 
 COMMAND_LINES: Final = (
     *(f"{word} " for word in COMMAND_FORMS),

@@ -20,9 +20,8 @@ from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fi
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
-from tui.kit.wording import fit, percent, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import NOBODY, fit, percent, quantity, safe_name, short_topic, shorten_middle
 
-NOBODY: Final = "nobody"
 HEIRS_NAMED: Final = 6
 """Heirs that the head names; the table has every topic."""
 
@@ -182,7 +181,7 @@ def _loss_columns(rows: Sequence[LossRow], width: int, noun: str) -> Columns:
     whole = max(max((len(row.name) for row in rows), default=5), len("if this goes")) + 2
     name = NameColumn("if this goes", whole, min(whole, 20), 14)
     always = (
-        Column("verdict", "", 7, left=True),
+        Column("verdict", "verdict", 8, left=True),
         Column("rate", "most msg", 10),
         Column("busiest", "busiest then", 14, True, 40),
     )
@@ -199,6 +198,7 @@ def _loss_columns(rows: Sequence[LossRow], width: int, noun: str) -> Columns:
 
 def _loss_value(row: LossRow, key: str) -> Value:
     values: dict[str, Value] = {
+        "verdict": row.judgement,
         "name": row.name,
         "items": row.items,
         "moved": row.moved,
@@ -208,7 +208,7 @@ def _loss_value(row: LossRow, key: str) -> Value:
         "ratio": row.max_over_mean_rate or row.max_over_mean,
         "idle": row.idle,
     }
-    return values.get(key)
+    return values[key]
 
 
 def _loss_cell(row: LossRow, column: Column, colours: Palette) -> Text:

@@ -10,7 +10,7 @@ from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.seen import SubscriptionSeen
-from engine.diagnosis.why import diagnose_all
+from engine.diagnosis.why import diagnose_all, with_earlier
 from engine.errors import InputError
 from engine.scenarios.opening import open_snapshot
 from engine.views.reported.model import Agreement
@@ -44,6 +44,7 @@ class Moments:
         """The moment that is shown."""
         self._earlier: dict[int, Timeline] = {}
         self._others: dict[int, tuple[Subject, ...]] = {}
+        self._with_earlier: dict[int, list[Diagnosis]] = {}
         self._diagnoses: dict[int, list[Diagnosis]] = {} if diagnoses is None else {self.at: list(diagnoses)}
 
     @property
@@ -105,6 +106,15 @@ class Moments:
             seen = self.reported.subscriptions(moment) if len(self.reported) else {}
             self._diagnoses[moment] = diagnose_all(seen.values())
         return self._diagnoses[moment]
+
+    def diagnoses_with_earlier(self) -> list[Diagnosis]:
+        """Return ``diagnoses`` with what did harm at a moment before and does no more."""
+        if self.at not in self._with_earlier:
+            known = self.reported
+            self._with_earlier[self.at] = with_earlier(
+                self.diagnoses(), known.moments[: self.at + 1], lambda at: known.subscriptions(at).values()
+            )
+        return self._with_earlier[self.at]
 
     def trouble(self, namespace: str, name: str) -> Cause | None:
         """Return what blocks a subscription, as brokers reported; None where it is not computed yet."""

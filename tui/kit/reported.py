@@ -219,11 +219,9 @@ def setting_text(setting: Setting) -> str:
 
 
 def earlier_text(earlier: Earlier, moments: int) -> str:
-    """What was wrong at an earlier moment and is not any longer."""
+    """When that was which did harm at an earlier moment and does not any longer."""
     at = f" ({moment_text(earlier.at_ms)})" if earlier.at_ms is not None else ""
-    word = verdict_word(earlier.cause.verdict)
-    what = safe_name(f"{word}: {earlier.cause.what} ({earlier.cause.id})")
-    return f"earlier, at moment {earlier.moment:,} of {moments:,}{at}: {what}; at the last moment no more"
+    return f"at moment {earlier.moment:,} of {moments:,}{at}, no longer at the last one"
 
 
 REPORTED_ORDER: Final = ("permits", "unack", "waits", "blocked")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import get_running_loop
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Protocol
@@ -20,14 +21,12 @@ from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
-from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides
+from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides, freshness
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
 from tui.kit.reported import BLOCKED_SIGN, comparison_text
 
-FLASH_FRAMES = 8
 FLASH_FRAME_SECONDS = 0.09
-FADE_PER_FRAME = 0.125
 READABLE_CONSUMERS = 24
 """With more consumers many arcs are narrower than a pixel, so the hash map is shown unless the user chooses."""
 
@@ -104,6 +103,7 @@ class RingPanel(LinePanel, can_focus=True):
     dots: var[str] = var("partitions")
 
     _flash_timer: Timer | None = None
+    _flash_began: float = 0.0
 
     @dataclass
     class Step(Message):
@@ -218,17 +218,22 @@ class RingPanel(LinePanel, can_focus=True):
         return ViewMode.RING if following is ViewMode.FOCUS and self.selected < 0 else following
 
     def flash(self) -> None:
-        """Let what the last step changed stand out and settle in a few frames; the next step starts this again."""
+        """Let what the last step changed stand out and settle in SETTLED_S; the next step starts this again."""
         ring = self.ring
         if not self.flashes or ring is None or not (ring.changed_arcs.any() or ring.topic_moved.any()):
             return
         if self._flash_timer is not None:
             self._flash_timer.stop()
         self.intensity = 1.0
-        self._flash_timer = self.set_interval(FLASH_FRAME_SECONDS, self._settle, repeat=FLASH_FRAMES)
+        self._flash_began = get_running_loop().time()
+        self._flash_timer = self.set_interval(FLASH_FRAME_SECONDS, self._settle)
 
     def _settle(self) -> None:
-        self.intensity = max(0.0, self.intensity - FADE_PER_FRAME)
+        # By the clock, not by the number of calls: where a frame takes long, the timer leaves calls out.
+        self.intensity = freshness(get_running_loop().time() - self._flash_began)
+        if self.intensity == 0.0 and self._flash_timer is not None:
+            self._flash_timer.stop()
+            self._flash_timer = None
 
     def action_select(self, by: int) -> None:
         self.post_message(self.Step(by))

@@ -80,7 +80,7 @@ class SidePlace:
             return
         self._question = None
         if isinstance(answer, Rejection):
-            self._say((Remark("no", answer.message, main=True),))
+            self._say((Remark("no", answer.message, main=True, role="warn"),))
         else:
             on = state.settings.activeConsumerFailoverConsistentHashing
             self._say(suggestion_remarks(question.kind, answer, question.goal, on=on))

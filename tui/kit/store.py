@@ -412,7 +412,7 @@ class Store:
 
     def diagnoses(self) -> list[Diagnosis]:
         """Return what was wrong at the moment shown with each subscription that brokers reported, the worst first."""
-        return self._moments.diagnoses()
+        return self._moments.diagnoses_with_earlier()
 
     def reported_trouble(self) -> Cause | None:
         """Return what blocks the shown subscription, as brokers reported; None where it is not computed yet."""

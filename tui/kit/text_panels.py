@@ -67,7 +67,7 @@ def remark_lines(remarks: tuple[Remark, ...], width: int) -> Content:
     label_width = max((len(remark.label) for remark in remarks), default=0) + 1
     lines: list[Content] = []
     for remark in remarks:
-        style = "$active bold" if remark.main else ""
+        style = f"${remark.role} bold" if remark.main else ""
         label = remark.label.rjust(label_width - 1)
         for text in rows_of(remark.text, max(12, width - label_width - 1)):
             lines.append(assembled((f"{label} ", "$dim"), (text, style)))

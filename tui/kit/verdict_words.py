@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from engine.compare.verdict import Evenness, Judgement, Verdict
+from engine.config import FLAG
 from engine.text import counted
 from themes.palettes import Palette, Rgb
-from tui.kit.wording import FLAG, Remark, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
+from tui.kit.wording import Remark, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
 
 if TYPE_CHECKING:
     from engine.compare.goal import Goal
@@ -49,6 +50,8 @@ def _most(verdict: Verdict, side: Evenness) -> str:
 
 def moved_text(verdict: Verdict, noun: str = "partition") -> str:
     """What moves, the least that would do, the traffic in it, and what may be delivered twice."""
+    if noun == "slot" and not verdict.items:
+        return "every key has another slot"
     if not verdict.moved:
         return "nobody takes over" if verdict.after.owned < verdict.before.owned else "nothing moves"
     verb = "moves" if verdict.moved == 1 else "move"

@@ -1,10 +1,11 @@
-"""Why nothing arrives: the causes that brokers' answers show for one subscription, and what to do about each."""
+"""What is wrong here: the causes that brokers' answers show for one subscription, and what to do about each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Final, Literal
 
 from rich.text import Text
 from textual import on
@@ -21,7 +22,7 @@ from themes.palettes import Palette, hex_colour, palette
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.reported import SIGNS, setting_text, verdict_word
+from tui.kit.reported import SIGNS, earlier_text, setting_text, verdict_word
 from tui.kit.text_panels import remark_lines
 from tui.kit.wording import Remark, fit, quantity, safe_name, short_topic
 
@@ -66,7 +67,7 @@ class WhyPanel(Vertical):
     @property
     def marked_text(self) -> str:
         """The marked cause in a sentence, and its fix; "" where there is none."""
-        causes = self.diagnosis.causes if self.diagnosis is not None else ()
+        causes = self.diagnosis.said if self.diagnosis is not None else ()
         if not causes:
             return ""
         cause = causes[self.query_one(LineTable).cursor]
@@ -77,12 +78,17 @@ class WhyPanel(Vertical):
             return
         at, count = self.place
         several = count > 1
-        set_title(self, "why does nothing arrive" + (f" ({at + 1:,} of {count:,}, worst first)" if several else ""))
+        set_title(self, "what is wrong" + (f" ({at + 1:,} of {count:,}, worst first)" if several else ""))
         set_subtitle(self, ("w next, " if several else "") + "enter goes there, escape closes")
-        causes = self.diagnosis.causes if self.diagnosis is not None else ()
+        causes = self.diagnosis.said if self.diagnosis is not None else ()
         table = self.query_one(LineTable)
         with table.prevent(LineTable.Moved):
-            table.lines = table_lines(causes, _columns, lambda cause, column: _cell(cause, column, self.colours))
+            earlier = self.diagnosis.earlier.cause if self.diagnosis is not None and self.diagnosis.earlier else None
+            table.lines = table_lines(
+                causes,
+                _columns if earlier is None else _columns_with_earlier,
+                lambda cause, column: _cell(cause, column, self.colours, " before" if cause is earlier else ""),
+            )
             table.cursor = 0
         table.styles.height = len(causes) + 1
         self._write()
@@ -101,8 +107,8 @@ class WhyPanel(Vertical):
     @on(LineTable.Opened)
     def _opened(self, message: LineTable.Opened) -> None:
         message.stop()
-        if self.diagnosis is not None and message.index < len(self.diagnosis.causes):
-            self.post_message(self.Chosen(self.diagnosis.causes[message.index]))
+        if self.diagnosis is not None and message.index < len(self.diagnosis.said):
+            self.post_message(self.Chosen(self.diagnosis.said[message.index]))
 
     def action_close(self) -> None:
         self.post_message(self.Closed())
@@ -124,8 +130,11 @@ def why_remarks(diagnosis: Diagnosis, at: int, since: str) -> tuple[Remark, ...]
     )
     moments = counted(diagnosis.moments, "moment")
     remarks = [Remark("of", f"{place}, {moments}")]
-    if at < len(diagnosis.causes):
-        remarks += _of_cause(diagnosis.causes[at])
+    if at < len(diagnosis.said):
+        cause = diagnosis.said[at]
+        remarks += _of_cause(cause)
+        if diagnosis.earlier is not None and cause is diagnosis.earlier.cause:
+            remarks.insert(1, Remark("when", earlier_text(diagnosis.earlier, diagnosis.moments)))
     else:
         remarks.append(Remark("", "no cause was found", main=True))
     if diagnosis.moments == 1:
@@ -135,8 +144,12 @@ def why_remarks(diagnosis: Diagnosis, at: int, since: str) -> tuple[Remark, ...]
     return tuple(remarks)
 
 
+def _role(verdict: Verdict) -> Literal["active", "warn", "bad"]:
+    return "bad" if verdict is Verdict.BLOCKS else "warn" if verdict.harms else "active"
+
+
 def _of_cause(cause: Cause) -> list[Remark]:
-    remarks = [Remark(verdict_word(cause.verdict), safe_name(cause.what), main=True)]
+    remarks = [Remark(verdict_word(cause.verdict), safe_name(cause.what), main=True, role=_role(cause.verdict))]
     remarks.append(Remark("to do", safe_name(cause.fix) if cause.fix else "nothing"))
     if cause.topic and cause.topics > 1:
         remarks.append(Remark("worst", safe_name(f"{cause.topic} of {cause.topics:,}")))
@@ -150,25 +163,26 @@ def _of_cause(cause: Cause) -> list[Remark]:
     return remarks
 
 
-_ALWAYS: Final = (Column("verdict", "verdict", 13, left=True), Column("waiting", "waiting", 9))
+_VERDICT: Final = Column("verdict", "verdict", 13, left=True)
+_WAITING: Final = Column("waiting", "waiting", 9)
 _OTHERS: Final = (Column("by", "by", 14, left=True, most=40),)
 
 
-def _columns(causes: Sequence[Cause], width: int) -> Columns:
+def _columns(causes: Sequence[Cause], width: int, verdict: Column = _VERDICT) -> Columns:
     whole = max((len(cause.id) for cause in causes), default=5) + 2
     name = NameColumn("cause", whole, min(whole, 24), 12)
-    return fitting(width, name, _ALWAYS, _OTHERS, ("verdict", "name", "waiting", "by"))
+    return fitting(width, name, (verdict, _WAITING), _OTHERS, ("verdict", "name", "waiting", "by"))
 
 
-def _cell(cause: Cause, column: Column, colours: Palette) -> Text:
+_columns_with_earlier: Final = partial(_columns, verdict=replace(_VERDICT, width=16))
+
+
+def _cell(cause: Cause, column: Column, colours: Palette, before: str = "") -> Text:
     match column.key:
         case "verdict":
-            word, style = verdict_word(cause.verdict), ""
-            if cause.verdict is Verdict.BLOCKS:
-                style = hex_colour(colours.bad)
-            elif cause.verdict in (Verdict.SLOWS, Verdict.UNEVEN):
-                style = hex_colour(colours.warn)
-            return Text(f"{SIGNS[cause.verdict]} {word}".ljust(column.width), style, no_wrap=True)
+            word = f"{SIGNS[cause.verdict]} {verdict_word(cause.verdict)}{before}"
+            style = hex_colour(getattr(colours, _role(cause.verdict))) if cause.verdict.harms else ""
+            return Text(word.ljust(column.width), style, no_wrap=True)
         case "name":
             return Text(fit(cause.id, column.width - 1) + " ", no_wrap=True)
         case "waiting":

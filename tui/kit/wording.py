@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from rich.cells import cell_len, chop_cells
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from engine.views.failover.model import EventLine
 from dataclasses import dataclass
 
-FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"
+NOBODY: Final = "nobody"
 _ELLIPSIS: Final = "…"
 _UNITS: Final = ("", "k", "M", "G", "T", "P")
 _MOVES_NOTHING: Final = frozenset({"open", "send", "ack", "wait"})
@@ -238,11 +238,12 @@ BYTES_SHOWN: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One labelled sentence; the one with ``main`` set is the answer."""
+    """One labelled sentence; the one with ``main`` set is the answer, in the colour of its ``role``."""
 
     label: str
     text: str
     main: bool = False
+    role: Literal["active", "warn", "bad"] = "active"
 
 
 def bytes_text(data: bytes) -> str:

@@ -6,15 +6,19 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from engine.admin.facts import Snapshot
 from engine.admin.files import STANDARD_INPUT as STDIN_NAME
 from engine.admin.files import AnswerFile, read_file
-from engine.admin.moments import Moment, read_dump, read_moments
+from engine.admin.moments import Moment, read_moments
 from engine.admin.text import plain_json, raw_object
+from engine.config import CURRENT, behaviour_of, default_settings
+from engine.diagnosis.limits import NOT_MODELLED
 from engine.errors import InputError, Problem, Rejection, system_reason
 from engine.input import MAX_INPUT_BYTES, Intake, collected, head_of, size_text
 from engine.names import parse_topic_name
@@ -36,25 +40,64 @@ def opened(
     Answers rarely name the version, which ``release`` does, and statistics of one topic never name it, which ``topic``
     does. At most ``limit_bytes`` are read, unpacked. Raises ``InputError`` when nothing can be used.
     """
-    if topic is not None:
-        return _opened_about(topic, path, release, limit_bytes)
-    if path is None:
+    if path is None and topic is None:
         return embedded_default()
-    return open_moments(_moments_at(path, read_dump, limit_bytes), release=release)
+    return open_moments(_moments_at(path, topic, read_moments, limit_bytes), release=release)
 
 
-def moments_of(path: str | None, *, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
+def moments_of(
+    path: str | None,
+    *,
+    topic: str | None = None,
+    settings: Iterable[tuple[str, str]] = (),
+    release: str | None = None,
+    limit_bytes: int = MAX_INPUT_BYTES,
+) -> tuple[Moment, ...]:
     """Read a file or folder of answers as moments, ``-`` for standard input, or the embedded cluster without a path.
 
-    Raises ``InputError`` when nothing can be used.
+    ``topic`` and ``release`` say what the answers do not, as in ``opened``; ``settings`` are the brokers', which win
+    over those in the answers. A topic that nothing names gets an invented name. Raises ``InputError`` when nothing can
+    be used.
     """
-    if path is None:
-        return (Moment(None, embedded_answers(DEFAULT_SCENE)),)
-    return _moments_at(path, read_moments, limit_bytes)
+    if path is None and topic is None:
+        moments: tuple[Moment, ...] = (Moment(None, embedded_answers(DEFAULT_SCENE)),)
+    else:
+        moments = _moments_at(path, topic, partial(read_moments, keeps_nameless=True), limit_bytes)
+    return overruled(moments, settings, release)
 
 
-def _moments_at(path: str, read: Callable[..., tuple[Moment, ...]], limit_bytes: int) -> tuple[Moment, ...]:
-    """The moments that ``read`` finds at a path or in standard input. Raises ``InputError``."""
+def overruled(
+    moments: Iterable[Moment], settings: Iterable[tuple[str, str]], release: str | None
+) -> tuple[Moment, ...]:
+    """Moments as if the brokers had this release and had printed these settings. Raises ``InputError``."""
+    pairs = tuple(settings)
+    return tuple(replace(moment, snapshot=_overruled(moment.snapshot, pairs, release)) for moment in moments)
+
+
+def _overruled(snapshot: Snapshot, pairs: Iterable[tuple[str, str]], release: str | None) -> Snapshot:
+    snapshot = replace(snapshot, version=release or snapshot.version)
+    for name, text in pairs:
+        if name not in NOT_MODELLED:
+            behaviour = behaviour_of(snapshot.version) if snapshot.version is not None else CURRENT
+            assumed = default_settings(CURRENT if isinstance(behaviour, Rejection) else behaviour)
+            settings = (snapshot.settings or assumed).with_setting(name, text)
+            if isinstance(settings, Rejection):
+                raise InputError(f"--set {name}={text}: {settings.message}")
+            snapshot = replace(snapshot, settings=settings)
+        snapshot = replace(snapshot, configuration={**snapshot.configuration, name: text.strip()})
+    return snapshot
+
+
+def _moments_at(
+    path: str | None, topic: str | None, read: Callable[..., tuple[Moment, ...]], limit_bytes: int
+) -> tuple[Moment, ...]:
+    """The moments that ``read`` finds at a path or in standard input, or in one answer about ``topic``.
+
+    Raises ``InputError``.
+    """
+    if topic is not None:
+        return _moments_about(topic, path, read, limit_bytes)
+    assert path is not None, "the embedded cluster is not read"
     if path == STANDARD_INPUT:
         data = standard_input(limit_bytes)
         _refuse_own_document(STDIN_NAME, data)
@@ -71,13 +114,16 @@ def _moments_at(path: str, read: Callable[..., tuple[Moment, ...]], limit_bytes:
         raise InputError(f"{path}: {system_reason(error)}") from error
 
 
-def _opened_about(topic: str, path: str | None, release: str | None, limit_bytes: int) -> Opened:
+def _moments_about(
+    topic: str, path: str | None, read: Callable[..., tuple[Moment, ...]], limit_bytes: int
+) -> tuple[Moment, ...]:
     answer, source, problems = answer_about(topic, path, limit_bytes=limit_bytes)
     try:
-        opened_answer = open_moments(read_dump(answer, limit_bytes=limit_bytes), release=release)
+        moments = read(answer, limit_bytes=limit_bytes, title=source)
     except InputError as error:
         raise InputError(str(error), (*problems, *error.problems)) from error
-    return replace(opened_answer, problems=(*problems, *opened_answer.problems), source=source)
+    first = replace(moments[0].snapshot, problems=(*problems, *moments[0].snapshot.problems))
+    return (replace(moments[0], snapshot=first), *moments[1:])
 
 
 def answer_about(

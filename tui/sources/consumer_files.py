@@ -58,13 +58,14 @@ def named_ranges(text: str, place: str) -> NamedRanges:
 def read_consumers(path: str, *, with_ranges: bool) -> tuple[NamedRanges, ...]:
     """The consumers of a file: JSON where it begins with ``[``, else one a line. Raises ``InputError``.
 
-    JSON is a list of names, or of objects with "name" (or "node", an index) and, if wanted, "ranges" as pairs. A line
-    is a name, or where ``with_ranges`` NAME=START-END,... .
+    JSON is a list of names, or of objects with "name" (or "node", an index) and, if wanted, "ranges" as pairs, which
+    may be the "nodes" of ``ringside ranges --json``. A line is a name, or where ``with_ranges`` NAME=START-END,... .
     """
     lines = read_text_lines(path)
     if not lines:
         raise InputError(f"{path}: no consumer in it; write one a line")
-    if lines[0][1].lstrip().startswith("["):
+    first = lines[0][1].strip()
+    if first.startswith(("[", '{"format"')) or first == "{":
         return _of_json(lines, path)
     if not with_ranges:
         return tuple((text, None) for _, text in lines)
@@ -81,9 +82,16 @@ def _of_json(lines: Sequence[tuple[int, str]], path: str) -> tuple[NamedRanges, 
         raise InputError(f"{path}: no JSON: {error}") from error
     except RecursionError as error:
         raise InputError(f"{path}: no list of consumers: too deeply nested") from error
+    place = "$"
+    if isinstance(document, dict):
+        document, place = document.get("nodes"), "$.nodes"
+        if not isinstance(document, list):
+            raise InputError(
+                f'{path}: a list of consumers belongs here, or what ringside ranges --json prints ("nodes")'
+            )
     if not document:
         raise InputError(f"{path}: no consumer in it; the list is empty")
-    return tuple(_consumer(entry, f"{path} at $[{at}]") for at, entry in enumerate(document))
+    return tuple(_consumer(entry, f"{path} at {place}[{at}]") for at, entry in enumerate(document))
 
 
 def _consumer(value: Any, place: str) -> NamedRanges:

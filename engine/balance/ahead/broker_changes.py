@@ -13,7 +13,6 @@ from engine.balance.ahead.extensible import ExtensibleAhead
 from engine.balance.ahead.model import LoadWorld, ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.leadership.placement import look_up
-from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.state import (
     Leader,
     LeaderState,
@@ -107,7 +106,7 @@ class _Before:
 
     @classmethod
     def of(cls, start: ShedStart) -> _Before:
-        leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+        leader = start.leader
         known = start.state or reports_read(leader, elected(leader), start.loads)
         return cls(start, leader, known, brokers_changed(leader, known, start.loads))
 
@@ -194,5 +193,5 @@ def broker_joins(start: ShedStart) -> tuple[str, ShedStart]:
     loads = (*start.loads, new)
     if start.state is None:
         return name, replace(start, loads=loads)
-    leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+    leader = start.leader
     return name, replace(start, loads=loads, state=brokers_changed(leader, start.state, loads))

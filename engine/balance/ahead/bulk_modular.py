@@ -27,7 +27,6 @@ from engine.balance.brokers import BrokerLoad
 from engine.balance.bulk_averages import AverageColumns, Places, ShedAverages, has_one_window
 from engine.balance.java_maps import MapOrder, hash_order_of_all
 from engine.balance.leadership.bulk_shedding import BulkShedding, can_shed_in_bulk
-from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import Unload, is_shed
 from engine.balance.leadership.state import Leader, LeaderState, elected
 from engine.balance.placement.model import Placement
@@ -39,7 +38,7 @@ class BulkModularAhead:
 
     def __init__(self, start: ShedStart) -> None:
         self._start: Final = start
-        leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+        leader = start.leader
         state = start.state or _first_meeting(leader, start.loads)
         stats = [stats for load in start.loads for stats in load.stats]
         with_system = start.rules.system_namespace_shed
@@ -48,7 +47,7 @@ class BulkModularAhead:
         self._shedding: Final = BulkShedding(leader, state, ShedAverages(self._averages), self._pick)
         self._world: Final = MovingWorld(start.loads)
         self._reports: Final = WrittenReports(start.settings, start.rules, {load.broker: load for load in start.loads})
-        self._active: Final = hash_order_of_all(self._reports.last)
+        self._active: Final = hash_order_of_all(self._reports.last, roomy=start.rules.roomy_sets)
         self._trail: Final = Trail()
         self._draws = 0
         self._bundles_read: dict[str, tuple[BrokerLoad, Places]] = {}
@@ -122,8 +121,9 @@ class BulkModularAhead:
 def _first_meeting(leader: Leader, loads: Iterable[BrokerLoad]) -> LeaderState:
     """A new leader that has met these brokers and has not read their reports."""
     state = elected(leader)
+    active = hash_order_of_all((load.broker for load in loads), roomy=leader.rules.roomy_sets)
     return LeaderState(
-        brokers=MapOrder("concurrent").updated(hash_order_of_all(load.broker for load in loads)),
+        brokers=MapOrder("concurrent").updated(active),
         shedder=state.shedder,
         placement=state.placement,
     )
@@ -131,7 +131,7 @@ def _first_meeting(leader: Leader, loads: Iterable[BrokerLoad]) -> LeaderState:
 
 def can_forecast_in_bulk(start: ShedStart) -> bool:
     """Whether the bulk form knows this start: a release that chooses destinations, and each bundle with one broker."""
-    leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+    leader = start.leader
     state = start.state or LeaderState()
     reported = {stats.bundle: load.broker for load in start.loads for stats in load.stats}
     known: Mapping[str, object] = state.data

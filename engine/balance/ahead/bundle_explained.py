@@ -15,7 +15,6 @@ from engine.balance.ahead.forecast import MAX_MINUTES, shed_ahead
 from engine.balance.ahead.model import AheadCycle, LoadWorld, ShedStart
 from engine.balance.brokers import BrokerLoad, weighted_usage
 from engine.balance.leadership.placement import Selection, permitted_brokers, select
-from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
 from engine.balance.leadership.state import Leader, LeaderState, elected, namespace_of, reports_read
 from engine.balance.limits import BundleStats
@@ -111,9 +110,10 @@ def explain_bundle(start: ShedStart, bundle: str) -> BundleExplained | Rejection
 
     >>> from engine.balance.brokers import report_of
     >>> from engine.balance.limits import BundleStats
+    >>> from engine.balance.settings import LoadSettings
     >>> name = "t/n/0x00000000_0xffffffff"
     >>> reports = report_of("b:1", [BundleStats(name, 1, msg_rate_in=9.0)]), report_of("b:2", [])
-    >>> found = explain_bundle(ShedStart(reports), name)
+    >>> found = explain_bundle(ShedStart(reports, LoadSettings(loadBalancerLoadPlacementStrategy=LEAST_RATE)), name)
     >>> found.owner, [(broker.broker, broker.chance) for broker in found.brokers if broker.chance]
     ('b:1', [('b:2', 1.0)])
     """
@@ -127,7 +127,7 @@ def _modular(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rej
     ahead = shed_ahead(start, 1)
     if isinstance(ahead, Rejection):
         return ahead
-    leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+    leader = start.leader
     state = start.state or reports_read(leader, elected(leader), start.loads)
     allowed = permitted_brokers(leader, state, bundle)
     asked, selection = select(leader, state, bundle, _first)
@@ -163,7 +163,7 @@ def _modular(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rej
         bundle,
         owner,
         "modular",
-        start.settings.loadBalancerLoadPlacementStrategy,
+        leader.settings.loadBalancerLoadPlacementStrategy,
         selection.placement.reason,
         compared_limit,
         brokers,

@@ -37,6 +37,7 @@ from engine.balance.shedding.transfer import (
 )
 from engine.balance.top_bundles import MeasuredBundle, top_bundles
 from engine.errors import Rejection
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,11 @@ class Candidates:
 
 
 def candidates_of(
-    bundle: str, loads: Mapping[str, BrokerLoad], settings: LoadSettings, policies: ClusterPolicies
+    bundle: str,
+    loads: Mapping[str, BrokerLoad],
+    settings: LoadSettings,
+    policies: ClusterPolicies,
+    rules: LoadRules = CURRENT_LOAD_RULES,
 ) -> Candidates:
     """The brokers that all filters leave over. O(brokers), for a namespace of a group O(bundles of all brokers).
 
@@ -67,7 +72,7 @@ def candidates_of(
     topics = {broker: load.topics for broker, load in loads.items()}
     sieve.keep("topics", below_max_topics_extensible(sieve.kept, topics, settings.loadBalancerBrokerMaxTopics))
     if settings.preferLaterVersions:
-        newest = newest_version(sieve.kept, {broker: load.version for broker, load in loads.items()})
+        newest = newest_version(sieve.kept, {broker: load.version for broker, load in loads.items()}, rules)
         if not isinstance(newest, Rejection):
             sieve.keep("version", newest)
     namespace = namespace_of(bundle)
@@ -75,7 +80,7 @@ def candidates_of(
     sieve.keep("anti-affinity", anti_affinity(sieve.kept, group_bundles(namespace, loads, policies), domains))
     persistent = bundle not in policies.non_persistent
     allowed = permitted(
-        namespace, {name: loads[name] for name in sieve.kept}, policies.isolation, persistent=persistent
+        namespace, {name: loads[name] for name in sieve.kept}, policies.isolation, rules, persistent=persistent
     )
     sieve.keep("isolation", tuple(broker for broker in sieve.kept if broker in allowed))
     return Candidates(sieve.kept, sieve.filtered)
@@ -228,7 +233,8 @@ class ExtensibleAhead:
 
     def candidates(self, bundle: str) -> Candidates:
         """The brokers that the filters leave over for a bundle, by what they report now."""
-        return candidates_of(bundle, self.world.loads, self.start.settings, self.start.policies or ClusterPolicies())
+        start = self.start
+        return candidates_of(bundle, self.world.loads, start.settings, start.policies or ClusterPolicies(), start.rules)
 
     @property
     def published_loads(self) -> dict[str, float]:

@@ -33,7 +33,9 @@ def shed_ahead(start: ShedStart, cycles: int) -> ShedAhead | Rejection:
     >>> from engine.balance.settings import LoadSettings
     >>> names = [f"t/n/0x{at:08x}_0x{at + 1:08x}" for at in range(8)]
     >>> busy = report_of("b:1", [BundleStats(name, 1, msg_rate_in=500.0) for name in names])
-    >>> settings = LoadSettings(loadBalancerLoadSheddingStrategy="UniformLoadShedder", minUnloadMessage=100)
+    >>> settings = LoadSettings(
+    ...     loadBalancerLoadSheddingStrategy="UniformLoadShedder", minUnloadMessage=100, maxUnloadPercentage=0.2
+    ... )
     >>> found = shed_ahead(ShedStart((busy, report_of("b:2", [])), settings), 2)
     >>> [[move.destination for move in cycle.moves] for cycle in found.cycles]
     [['b:2'], ['b:2']]

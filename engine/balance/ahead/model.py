@@ -23,8 +23,9 @@ from engine.balance.brokers import (
 )
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle
-from engine.balance.leadership.state import LeaderState
+from engine.balance.leadership.state import Leader, LeaderState
 from engine.balance.limits import BundleStats
+from engine.balance.placement.strategies import in_force
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.transfer import TransferCycle
 from engine.bundles.plan import LoadManager
@@ -62,6 +63,16 @@ class ShedStart:
     state: LeaderState | None = None
     seed: int = 0
     from_metrics: bool = False
+
+    @property
+    def leader(self) -> Leader:
+        """What the modular leader works by; a placement that the release replaces is replaced."""
+        return Leader(in_force(self.settings, self.rules), self.policies or ClusterPolicies(), self.rules)
+
+    @property
+    def placement(self) -> str | None:
+        """The placement in force; None for the extensible manager, which has one only."""
+        return self.leader.settings.loadBalancerLoadPlacementStrategy if self.load_manager == "modular" else None
 
 
 @dataclass(frozen=True, slots=True)

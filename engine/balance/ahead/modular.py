@@ -18,7 +18,6 @@ from engine.balance.ahead.model import (
 from engine.balance.averages import SETTLED_WITHIN, BundleData, TimeAverageMessageData
 from engine.balance.java_maps import MapOrder, hash_order
 from engine.balance.leadership.placement import look_up
-from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import Unload, shed, view
 from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement
@@ -44,7 +43,7 @@ class ModularAhead:
 
     def __post_init__(self) -> None:
         start = self.start
-        self.leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+        self.leader = start.leader
         self.world = LoadWorld.of(start.loads)
         self.reports = WrittenReports(start.settings, start.rules, dict(self.world.loads))
         self.state = start.state or reports_read(self.leader, elected(self.leader), start.loads)

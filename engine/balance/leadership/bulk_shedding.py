@@ -146,6 +146,9 @@ class BulkShedding:
             self._figures[load.broker] = known
         return known[1:]
 
+    def _weighted_usage_of(self, broker: str) -> float:
+        return self._usage(self._reports.loads[broker])[1]
+
     def view(self) -> ShedView:
         """What the shedder gets to see."""
         return ShedView(tuple(self._reports.loads.values()), self._averages, self._recently_unloaded)
@@ -171,6 +174,8 @@ class BulkShedding:
                 unloads.append(unload)
                 if unload.outcome == "unloaded":
                     recent[bundle] = now_ms
+        if isinstance(self.shedder, AverageMemory):
+            self.shedder = self.shedder.attempted(rules)
         return SheddingCycle(plan, tuple(unloads))
 
     def _unload(self, bundle: str, source: str) -> Unload:
@@ -205,7 +210,7 @@ class BulkShedding:
         allowed = self._allowed.get(key)
         if allowed is None:
             loads = {broker: self._reports.loads[broker] for broker in self._active}
-            allowed = permitted(namespace, loads, policies.isolation, persistent=key[1])
+            allowed = permitted(namespace, loads, policies.isolation, self._leader.rules, persistent=key[1])
             self._allowed[key] = allowed
         return allowed
 
@@ -237,7 +242,7 @@ class BulkShedding:
         sieve.keep("load-manager", tuple(broker for broker in sieve.kept if loads[broker].load_manager == wanted))
         order = MapOrder("hash", sieve.kept, order.capacity)
         if settings.preferLaterVersions:
-            newest = newest_version(sieve.kept, {broker: loads[broker].version for broker in sieve.kept})
+            newest = newest_version(sieve.kept, {broker: loads[broker].version for broker in sieve.kept}, leader.rules)
             if isinstance(newest, Rejection):
                 order = order.updated(allowed)
                 sieve.filtered["version-unreadable"] = order.keys
@@ -277,8 +282,9 @@ class BulkShedding:
         picked = self._pick(bundle, placement)
         self._remember(bundle, placement, picked)
         overloaded = self._reports.overloaded
-        # What was drawn is remembered, so a second question gets the same answer.
-        full = [] if placement.reason == "random" else [broker for broker in placement.answers if broker in overloaded]
+        full = [broker for broker in placement.answers if broker in overloaded]
+        if placement.reason == "random" and self._leader.rules.avg_destinations != "attempt":
+            full = []  # what was drawn is remembered, so a second question gets the same answer
         if not full:
             chances = self._equal_chances(placement.answers)
             return Selection(placement, chances, picked, candidates.filtered, candidates.considered)
@@ -313,7 +319,15 @@ class BulkShedding:
             return placement
         if self._leader.settings.loadBalancerLoadPlacementStrategy == AVERAGE:
             shedder = self.shedder if isinstance(self.shedder, AverageMemory) else AverageMemory()
-            return place_average(shedder, bundle, self._averages[bundle], candidates.keys, self._leader.rules)
+            return place_average(
+                shedder,
+                bundle,
+                self._averages[bundle],
+                candidates.keys,
+                self._leader.rules,
+                usage_of=self._weighted_usage_of,
+                settings=self._leader.settings,
+            )
         known = self._reports.least_rate.get(candidates.keys)
         if known is None:
             known = self._reports.least_rate[candidates.keys] = self._least_rate(candidates.keys)

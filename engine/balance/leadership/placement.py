@@ -98,6 +98,7 @@ def permitted_brokers(leader: Leader, state: LeaderState, bundle: str) -> tuple[
         namespace_of(bundle),
         {broker: state.known[broker].load for broker in state.active},
         leader.policies.isolation,
+        leader.rules,
         persistent=bundle not in leader.policies.non_persistent,
     )
 
@@ -129,7 +130,7 @@ def select(leader: Leader, state: LeaderState, bundle: str, pick: Picker) -> tup
     state = _remember(leader, state, bundle, placement, picked)
     chances = dict.fromkeys(placement.answers, 1 / len(placement.answers))
     overloaded = [broker for broker in placement.answers if _is_overloaded(leader, state, broker)]
-    if placement.reason == "random":
+    if placement.reason == "random" and leader.rules.avg_destinations != "attempt":
         overloaded = []  # what was drawn is remembered, so a second question gets the same answer
     if overloaded:
         wider = candidates.updated(allowed)
@@ -193,7 +194,7 @@ def _filtered(
     keep("load-manager", same_load_manager(tuple(candidates), classes, settings.loadManagerClassName))
     if settings.preferLaterVersions:
         versions = {broker: known.load.version for broker, known in state.known.items()}
-        newest = newest_version(tuple(candidates), versions)
+        newest = newest_version(tuple(candidates), versions, leader.rules)
         if isinstance(newest, Rejection):
             candidates = candidates.updated(allowed)
             filtered["version-unreadable"] = tuple(candidates)

@@ -12,6 +12,7 @@ from engine.balance.leadership.placement import Picker, Selection, group_counts,
 from engine.balance.leadership.state import Leader, LeaderState, namespace_of
 from engine.balance.settings import MS_PER_MINUTE
 from engine.balance.shedding import strategies as shedders
+from engine.balance.shedding.average import AverageMemory
 from engine.balance.shedding.model import ShedPlan, ShedView
 from engine.balance.top_bundles import SYSTEM_NAMESPACE, is_heartbeat_namespace
 from engine.errors import Rejection
@@ -95,6 +96,8 @@ def shed(leader: Leader, state: LeaderState, now_ms: int, pick: Picker) -> tuple
             unloads.append(unload)
             if unload.outcome == "unloaded":
                 state = replace(state, recently_unloaded={**state.recently_unloaded, bundle: now_ms})
+    if isinstance(state.shedder, AverageMemory):
+        state = replace(state, shedder=state.shedder.attempted(leader.rules))
     return state, SheddingCycle(plan, tuple(unloads))
 
 

@@ -81,7 +81,7 @@ def reports_read(
     if any(broker not in alive for broker in state.brokers):
         shedder = shedders.with_active(shedder, alive, leader.rules)
         placement = placements.with_active(placement, alive, leader.rules)
-    active = hash_order_of_all(alive)
+    active = hash_order_of_all(alive, roomy=leader.rules.roomy_sets)
     # New brokers come into the map while those that are gone still take their room.
     brokers = state.brokers.updated(active).replaced(alive)
     data = dict(state.data)
@@ -171,7 +171,7 @@ def broker_gone(
     return replace(
         sampled,
         brokers=brokers,
-        active=hash_order_of_all(alive),
+        active=hash_order_of_all(alive, roomy=leader.rules.roomy_sets),
         known={broker: sampled.known[broker] for broker in brokers},
         tables={broker: sampled.tables[broker] for broker in brokers},
         bundles=sampled.bundles.updated(remove=lost),

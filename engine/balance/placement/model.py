@@ -17,6 +17,8 @@ PlacementReason = Literal[
     "all-overloaded",
     "none-below-average",
     "planned",  # the shedder has said where to
+    "planned-overloaded",  # where the shedder has said is overloaded, and these are not
+    "planned-unavailable",  # where the shedder has said is not a candidate
     "random",
     "in-turn",
     "no-candidates",

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engine.balance.averages import BundleData
-from engine.balance.placement.model import KnownBroker, Placement
+from engine.balance.brokers import weighted_usage
+from engine.balance.placement.model import KnownBroker, Placement, PlacementReason
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, destination_key
 from engine.balance.shedding.strategies import AVERAGE
 from engine.balance.shedding.threshold import with_history
 from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+
+UsageOf = Callable[[str], float | None]
+"""The weighted usage of a broker by its last report; None for one that has not reported."""
+
+
+def usage_by_reports(brokers: Mapping[str, KnownBroker], settings: LoadSettings, rules: LoadRules) -> UsageOf:
+    """The weighted usage of brokers, worked out when it is asked for."""
+
+    def usage_of(broker: str) -> float | None:
+        known = brokers.get(broker)
+        return None if known is None else weighted_usage(known.load, settings, rules)
+
+    return usage_of
 
 
 def place_average(
@@ -23,20 +37,49 @@ def place_average(
     data: BundleData,
     candidates: Sequence[str],
     rules: LoadRules = CURRENT_LOAD_RULES,
+    *,
+    usage_of: UsageOf,
+    settings: LoadSettings,
 ) -> Placement | Rejection:
-    """The planned destination while it is a candidate, else any candidate. Refused: no candidates at all."""
-    if not candidates:
-        return Rejection("ArithmeticException", f"no broker may own {bundle}: a division by 0", field="candidates")
+    """The planned destination while it is a candidate, else any candidate.
+
+    Where plans are kept for one cycle, the broker that the bundle leaves is not drawn, and a destination above
+    ``loadBalancerBrokerOverloadedThresholdPercentage`` gives way to others that are not, if there are any. Refused in
+    other releases: no candidates at all.
+    """
     destination = memory.destinations.get(destination_key(bundle, data, rules))
-    if destination is not None and destination in candidates:
-        return Placement((destination,), "planned")
-    return Placement(tuple(sorted(candidates)), "random")
+    if rules.avg_destinations != "attempt":
+        if not candidates:
+            return Rejection("ArithmeticException", f"no broker may own {bundle}: a division by 0", field="candidates")
+        if destination is not None and destination in candidates:
+            return Placement((destination,), "planned")
+        return Placement(tuple(sorted(candidates)), "random")
+    if destination is None:
+        return _any_of(candidates, "random")
+    others = [broker for broker in candidates if broker != memory.sources[bundle]]
+    if destination not in candidates:
+        return _any_of(others, "planned-unavailable")
+    limit = float(settings.loadBalancerBrokerOverloadedThresholdPercentage)
+
+    def score_of(broker: str) -> float:
+        usage = usage_of(broker)
+        return math.nan if usage is None else 100 * usage
+
+    if score_of(destination) > limit:
+        healthy = [broker for broker in others if broker != destination and score_of(broker) <= limit]
+        if healthy:
+            return _any_of(healthy, "planned-overloaded")
+    return Placement((destination,), "planned")
+
+
+def _any_of(brokers: Sequence[str], reason: PlacementReason) -> Placement:
+    return Placement(tuple(sorted(brokers)), reason) if brokers else Placement((), "no-candidates")
 
 
 def placed_average(
     memory: AverageMemory, bundle: str, data: BundleData, broker: str, rules: LoadRules = CURRENT_LOAD_RULES
 ) -> AverageMemory:
-    """The memory once a broker was drawn: it is the planned destination from now on."""
+    """The memory once a broker was drawn: in most releases it is the planned destination from now on."""
     if rules.avg_destinations == "attempt":
         return memory
     return memory.with_destination(bundle, data, broker, rules)
@@ -191,7 +234,10 @@ def place(
         return place_round_robin(memory, candidates)
     if settings.loadBalancerLoadPlacementStrategy == AVERAGE:
         shedder = question.shedder or AverageMemory()
-        return memory, place_average(shedder, question.bundle, question.data, candidates, rules)
+        usage_of = usage_by_reports(brokers, settings, rules)
+        return memory, place_average(
+            shedder, question.bundle, question.data, candidates, rules, usage_of=usage_of, settings=settings
+        )
     return memory, place_least_rate(candidates, brokers, settings, rules)
 
 
@@ -202,11 +248,26 @@ def with_active(memory: PlacementMemory, brokers: Collection[str], rules: LoadRu
     return memory
 
 
+def in_force(settings: LoadSettings, rules: LoadRules) -> LoadSettings:
+    """The settings as the modular manager takes them: in some releases it replaces a placement that sheds as well.
+
+    >>> mixed = LoadSettings(
+    ...     loadBalancerLoadSheddingStrategy="ThresholdShedder", loadBalancerLoadPlacementStrategy="AvgShedder"
+    ... )
+    >>> in_force(mixed, LoadRules(avg_placement_alone="replaced")).loadBalancerLoadPlacementStrategy
+    'LeastLongTermMessageRate'
+    """
+    alone = settings.loadBalancerLoadPlacementStrategy == AVERAGE != settings.loadBalancerLoadSheddingStrategy
+    if not alone or rules.avg_placement_alone == "refused":
+        return settings
+    return replace(settings, loadBalancerLoadPlacementStrategy=LEAST_RATE)
+
+
 def check_placement(settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES) -> Rejection | None:
     """Why no broker of this release starts with the configured placement; None when one does.
 
     >>> check_placement(LoadSettings(loadBalancerLoadPlacementStrategy="Nonsense")).error
-    'ClassNotFoundException'
+    'RuntimeException'
     """
     placement = settings.loadBalancerLoadPlacementStrategy
     absent = placement == ROUND_ROBIN and not rules.round_robin
@@ -214,7 +275,7 @@ def check_placement(settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULE
         return None
     known = ", ".join(name for name in MODULAR_PLACEMENTS if name != ROUND_ROBIN or rules.round_robin)
     message = f"{placement!r} is not a placement strategy of this release's modular load manager: {known}"
-    return Rejection("ClassNotFoundException", message, field="loadBalancerLoadPlacementStrategy")
+    return Rejection("RuntimeException", message, field="loadBalancerLoadPlacementStrategy")
 
 
 def long_term_score(broker: KnownBroker, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES) -> float:

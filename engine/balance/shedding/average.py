@@ -34,7 +34,8 @@ class AverageMemory:
     """What ``AvgShedder`` keeps: hits by broker above both thresholds, planned destinations, the map of its scores.
 
     ``destinations`` goes by :func:`destination_key`. ``owners``: the bundle whose record is the key of one, as long as
-    the leader goes on changing that record.
+    the leader goes on changing that record. ``sources``: the broker that a planned bundle leaves, in releases that keep
+    plans for one cycle.
     """
 
     high: Mapping[str, int] = field(default_factory=dict)
@@ -42,6 +43,13 @@ class AverageMemory:
     destinations: Mapping[str | bytes, str] = field(default_factory=dict)
     scores: MapOrder = field(default_factory=lambda: MapOrder("hash"))
     owners: Mapping[str | bytes, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def attempted(self, rules: LoadRules) -> AverageMemory:
+        """The memory once the leader has tried to unload what was planned (``onUnloadAttemptCompleted``)."""
+        if rules.avg_destinations != "attempt":
+            return self
+        return replace(self, destinations={}, owners={}, sources={})
 
     def sampled(self, data: Mapping[str, BundleData], rules: LoadRules) -> AverageMemory:
         """The memory once the leader has read new averages; ``data``: of all bundles that it still keeps any for.
@@ -89,7 +97,9 @@ def destination_key(bundle: str, data: BundleData | None, rules: LoadRules = CUR
     name in releases that do so.
 
     >>> from engine.balance.averages import new_bundle_data
-    >>> destination_key("t/n/0x0_0x1", new_bundle_data()) == destination_key("t/n/0x1_0x2", new_bundle_data())
+    >>> rules = LoadRules(avg_destinations="bundle-numbers")
+    >>> one, other = (destination_key(name, new_bundle_data(), rules) for name in ("t/n/0x0_0x1", "t/n/0x1_0x2"))
+    >>> one == other
     True
     """
     if rules.avg_destinations != "bundle-numbers" or data is None:
@@ -113,9 +123,9 @@ def shed_average(
     memory: AverageMemory, view: ShedView, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES
 ) -> tuple[AverageMemory, ShedPlan]:
     """One cycle. A broker's only bundle may be moved too; what is moved has traffic, and fits what is left to move."""
+    memory = memory.attempted(rules)
     cycle = _Cycle(view, settings, rules, dict(memory.high), dict(memory.low))
-    if rules.avg_destinations != "attempt":
-        cycle.destinations, cycle.owners = dict(memory.destinations), dict(memory.owners)
+    cycle.destinations, cycle.owners = dict(memory.destinations), dict(memory.owners)
     by_name = {load.broker: load for load in view.brokers}
     scores = memory.scores.cleared().updated(by_name)
     usages = {broker: 100 * weighted_usage(load, settings, rules) for broker, load in by_name.items()}
@@ -138,7 +148,7 @@ def shed_average(
             cycle.verdicts[broker] = [
                 BrokerVerdict(broker, "below-threshold", difference, limit, measure="usage-difference")
             ]
-    following = AverageMemory(cycle.high, cycle.low, cycle.destinations, scores.cleared(), cycle.owners)
+    following = AverageMemory(cycle.high, cycle.low, cycle.destinations, scores.cleared(), cycle.owners, cycle.sources)
     verdicts = [verdict for judged in cycle.verdicts.values() for verdict in judged]
     _, plan = planned(MapOrder("hash"), verdicts, cycle.planned)
     return following, plan
@@ -155,6 +165,7 @@ class _Cycle:
     low: dict[str, int]
     destinations: dict[str | bytes, str] = field(default_factory=dict)
     owners: dict[str | bytes, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
     planned: dict[str, str] = field(default_factory=dict)
     verdicts: dict[str, list[BrokerVerdict]] = field(default_factory=dict)
     differences: dict[str, float] = field(default_factory=dict)
@@ -248,6 +259,8 @@ class _Cycle:
                 bundles.append(BundleVerdict(bundle, "unloaded", traffic))
                 key = destination_key(bundle, self.view.bundles[bundle], self.rules)
                 put_destination(self.destinations, self.owners, key, bundle, bottom.broker)
+                if self.rules.avg_destinations == "attempt":
+                    self.sources[bundle] = top.broker
                 self.planned[bundle] = bottom.broker
             else:
                 bundles.append(BundleVerdict(bundle, "too-large" if traffic > left else "idle", traffic))

@@ -55,19 +55,22 @@ def with_active(memory: ShedderMemory, brokers: Collection[str], rules: LoadRule
 def check_shedder(settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES) -> Rejection | None:
     """Why no broker of this release starts with the configured shedder and placement; None when one does.
 
-    >>> check_shedder(LoadSettings(loadBalancerLoadPlacementStrategy="AvgShedder")).field
+    >>> mixed = LoadSettings(
+    ...     loadBalancerLoadSheddingStrategy="ThresholdShedder", loadBalancerLoadPlacementStrategy="AvgShedder"
+    ... )
+    >>> check_shedder(mixed, LoadRules(avg_placement_alone="refused")).field
     'loadBalancerLoadPlacementStrategy'
     """
     shedder, placement = settings.loadBalancerLoadSheddingStrategy, settings.loadBalancerLoadPlacementStrategy
     if shedder not in MODULAR_SHEDDERS:
         known = ", ".join(MODULAR_SHEDDERS)
         message = f"{shedder!r} is not a shedding strategy of the modular load manager: {known}"
-        return Rejection("ClassNotFoundException", message, field="loadBalancerLoadSheddingStrategy")
+        return Rejection("RuntimeException", message, field="loadBalancerLoadSheddingStrategy")
     if AVERAGE in (shedder, placement) and rules.avg_shedder != "present":
         reason = "does not have" if rules.avg_shedder == "absent" else "cannot be configured with"
         message = f"this release {reason} {AVERAGE}; choose another strategy"
         return Rejection("ClassNotFoundException", message, field="loadBalancerLoadSheddingStrategy")
-    if placement == AVERAGE and shedder != AVERAGE:
+    if placement == AVERAGE != shedder and rules.avg_placement_alone == "refused":
         message = f"{AVERAGE} as placement needs {AVERAGE} as loadBalancerLoadSheddingStrategy too; no broker starts so"
         return Rejection("IllegalArgumentException", message, field="loadBalancerLoadPlacementStrategy")
     return None

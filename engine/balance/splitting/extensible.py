@@ -247,7 +247,7 @@ class _Cycle:
         default = self.settings.defaultNamespaceBundleSplitAlgorithm
         algorithm = resolve_algorithm(None, default, self.behaviour.split_algorithms)
         inside = topics_in(bundle, self.observation.topics.get(stats.namespace, ()))
-        cuts = choose_cuts(bundle, algorithm, None, inside, self.settings)
+        cuts = choose_cuts(bundle, algorithm, None, inside, self.settings, behaviour=self.behaviour)
         if isinstance(cuts, Rejection):
             return CycleVerdict(stats.bundle, "algorithm-failed", reason, hits, detail=cuts)
         if cuts is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from engine.config import CLASSIC_KEY_SHARED
 from engine.keyshared.model import Consumer, DeclaredRanges
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ POINTS_SETTING: Final = "subscriptionKeySharedConsistentHashingReplicaPoints"
 KEY_SETTINGS: Final = (
     RING_FLAG,
     POINTS_SETTING,
-    "subscriptionKeySharedUseClassicPersistentImplementation",
+    CLASSIC_KEY_SHARED,
     "keySharedLookAheadMsgInReplayThresholdPerConsumer",
     "keySharedLookAheadMsgInReplayThresholdPerSubscription",
     "keySharedUnblockingIntervalMs",

@@ -13,7 +13,7 @@ from engine.cluster.commands import (
     SendByProducers,
     plan_settings,
 )
-from engine.cluster.producers.evolve import after, refuse_more_messages, refuse_more_producers, seen, senders_of
+from engine.cluster.producers.evolve import after, begun, refuse_more_messages, refuse_more_producers, senders_of
 from engine.cluster.producers.state import (
     PartitionFailed,
     PartitionRecovered,
@@ -69,7 +69,7 @@ def _add(
     if isinstance(parsed, Rejection):
         return parsed
     begin = ProducersSeen(topic.name, topic.partitions, BROKERS, len(state.producer_topics))
-    before = producers or seen(begin)
+    before = producers or begun(begin, state.settings)
     if plan.count < 1:
         return Rejection("IllegalArgumentException", f"{plan.count} is not a number of producers", "count")
     refusal = refuse_more_producers(before, plan, lazily=parsed[0].starts_lazily)

@@ -9,6 +9,7 @@ from typing import Final
 from engine.cluster.commands import plan_settings
 from engine.cluster.events import fold
 from engine.cluster.limits import (
+    INT_32,
     INT_64,
     MAX_PARTITIONS,
     MAX_PRODUCER_CELLS,
@@ -20,6 +21,7 @@ from engine.cluster.producers.state import (
     PartitionFailed,
     PartitionRecovered,
     ProducerClosed,
+    ProducerLimitChanged,
     ProducerPartitionsGrown,
     ProducerPlan,
     ProducersAdded,
@@ -31,6 +33,7 @@ from engine.cluster.producers.state import (
     Tally,
 )
 from engine.cluster.state import ClusterState, find_producer_topic
+from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.routing.producers import steps as model
@@ -89,6 +92,18 @@ _folded: Remembered[ProducerTopic] = Remembered()
 def seen(event: ProducersSeen) -> ProducerTopic:
     """A topic whose producers are followed from now on."""
     return _seen.get((event,), (), lambda: _begun(event))
+
+
+def begun(event: ProducersSeen, settings: BrokerSettings) -> ProducerTopic:
+    """The same on brokers with these settings."""
+    return _limited(seen(event), settings)
+
+
+def _limited(topic: ProducerTopic, settings: BrokerSettings) -> ProducerTopic:
+    limit = settings.maxProducersPerTopic
+    if limit == topic.producers.topic.max_producers:
+        return topic
+    return after(topic, ProducerLimitChanged(topic.topic, limit))
 
 
 def _begun(event: ProducersSeen) -> ProducerTopic:
@@ -157,6 +172,8 @@ def _step(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducersStep | Re
             return model.recover_partition(state, event.partition)
         case ProducerPartitionsGrown():
             return model.grow_partitions(state, event.partitions)
+        case ProducerLimitChanged():
+            return model.limit_producers(state, event.max_producers)
         case ProducerTimePassed():
             return model.advance(state, event.now_ms)
     raise AssertionError(f"{event} is not an event of producers")
@@ -193,13 +210,19 @@ def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
             known = 0 <= event.partition < topic.partitions
             return "" if known else f"{topic.topic!r} has no partition {event.partition}"
         case ProducerPartitionsGrown():
-            if event.partitions < topic.partitions:
-                return f"{topic.topic!r} cannot lose partitions"
-            return "" if event.partitions <= MAX_PARTITIONS else f"{event.partitions} partitions are not modelled"
+            return _growth_objection(topic, event.partitions)
+        case ProducerLimitChanged():
+            return "" if event.max_producers in INT_32 else f"{event.max_producers} is not a number of 32 bits"
         case ProducerTimePassed():
             if event.now_ms not in INT_64:
                 return "time ran out of 64 bits"
             return "" if event.now_ms >= topic.now_ms else "time does not run backwards"
+
+
+def _growth_objection(topic: ProducerTopic, partitions: int) -> str:
+    if partitions < topic.partitions:
+        return f"{topic.topic!r} cannot lose partitions"
+    return "" if partitions <= MAX_PARTITIONS else f"{partitions} partitions are not modelled"
 
 
 def _text(refusal: Rejection | None) -> str:
@@ -249,8 +272,8 @@ def tally_of(events: Iterable[ProducerEvent]) -> Tally:
 def producer_event_objection(state: ClusterState, event: ProducerTopicEvent) -> str:
     """Why an event cannot follow this state, "" when it can."""
     producers = find_producer_topic(state, event.topic)
-    if isinstance(event, ProducerPartitionsGrown):
-        return "producers see a growth by that of their topic only"
+    if isinstance(event, ProducerPartitionsGrown | ProducerLimitChanged):
+        return "producers see a growth by that of their topic only, and a limit by that of the setting"
     if not isinstance(event, ProducersSeen):
         return (
             f"there are no producers of {event.topic!r}" if producers is None else producer_objection(producers, event)
@@ -268,9 +291,32 @@ def producer_event_objection(state: ClusterState, event: ProducerTopicEvent) -> 
 def with_producer_event(state: ClusterState, event: ProducerTopicEvent) -> ClusterState:
     """The state after an event of producers; the producers of other topics are the same objects as before."""
     if isinstance(event, ProducersSeen):
-        return replace(state, producer_topics=(*state.producer_topics, seen(event)))
+        return replace(state, producer_topics=(*state.producer_topics, begun(event, state.settings)))
     changed = (after(topic, event) if topic.topic == event.topic else topic for topic in state.producer_topics)
     return replace(state, producer_topics=tuple(changed))
+
+
+def limited_producers(state: ClusterState) -> tuple[ProducerTopic, ...]:
+    """The producers of all topics after the settings have changed."""
+    return tuple(_limited(topic, state.settings) for topic in state.producer_topics)
+
+
+def refolded_producers(state: ClusterState, settings: BrokerSettings) -> tuple[ProducerTopic, ...]:
+    """The producers of all topics as if brokers had always had these settings."""
+    if settings.maxProducersPerTopic == state.settings.maxProducersPerTopic:
+        return state.producer_topics
+    return tuple(_refolded(topic, settings) for topic in state.producer_topics)
+
+
+def _refolded(topic: ProducerTopic, settings: BrokerSettings) -> ProducerTopic:
+    first, *events = topic.happened
+    assert isinstance(first, ProducersSeen), first
+    again = begun(first, settings)
+    for event in events:
+        # A message through a producer that is refused now, or its end, is left out.
+        if not isinstance(event, ProducerLimitChanged) and not producer_objection(again, event):
+            again = after(again, event)
+    return again
 
 
 def grown_producers(state: ClusterState, topic: str, partitions: int) -> tuple[ProducerTopic, ...]:

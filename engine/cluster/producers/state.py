@@ -103,6 +103,14 @@ class ProducerPartitionsGrown:
 
 
 @dataclass(frozen=True, slots=True)
+class ProducerLimitChanged:
+    """``maxProducersPerTopic`` is another; it follows from ``SettingChanged`` and is never alone in a journal."""
+
+    topic: str
+    max_producers: int
+
+
+@dataclass(frozen=True, slots=True)
 class ProducerTimePassed:
     """Simulated time is ``now_ms``; producers whose check of the number of partitions is due make it."""
 
@@ -118,6 +126,7 @@ ProducerTopicEvent = (
     | PartitionFailed
     | PartitionRecovered
     | ProducerPartitionsGrown
+    | ProducerLimitChanged
     | ProducerTimePassed
 )
 

@@ -166,13 +166,17 @@ class UpdateResult:
 
 @dataclass(frozen=True, slots=True)
 class ProducersState:
-    """The producers of a topic in the order of their creation, closed ones included; a number is a place in it."""
+    """The producers of a topic in the order of their creation, closed ones included; a number is a place in it.
+
+    ``refused`` counts those that were not let in: the next one has the number of the last, and draws anew.
+    """
 
     topic: PartitionedTopic
     producers: tuple[PartitionedProducer, ...] = ()
     now_ms: int = 0
     seed: int = 0
     brokers: int = 1
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

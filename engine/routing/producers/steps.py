@@ -79,13 +79,17 @@ def add_producers(
         number = len(state.producers)
         name = settings.producer_name
         mine = replace(settings, producer_name=f"{name}-{number}" if name and count > 1 else name)
-        router = new_router(routing, settings.client, state.topic.partitions, f"{state.seed}/{number}", state.now_ms)
+        again = f"/{state.refused}" if state.refused else ""
+        draw = f"{state.seed}/{number}{again}"
+        router = new_router(routing, settings.client, state.topic.partitions, draw, state.now_ms)
         if isinstance(router, Rejection):
             return router
         step = one.create(mine, router, state.topic, state.now_ms, number=number)
         events.append(_created(step))
         if step.error is None:
             state = replace(state, producers=(*state.producers, step.producer))
+        else:
+            state = replace(state, refused=state.refused + 1)
         state = replace(state, topic=step.topic)
         if settings.access_mode == "ExclusiveWithFencing":
             state, thrown_out = _fence_whom_the_topic_lost(state)
@@ -136,6 +140,11 @@ def grow_partitions(state: ProducersState, partitions: int, *, error: str | None
     """
     topic = topics.grown(state.topic, partitions, error=error)
     return topic if isinstance(topic, Rejection) else ProducersStep(replace(state, topic=topic))
+
+
+def limit_producers(state: ProducersState, max_producers: int) -> ProducersStep:
+    """Change how many producers a partition takes; those that are connected stay, as on a broker."""
+    return ProducersStep(replace(state, topic=replace(state.topic, max_producers=max_producers)))
 
 
 def fail_partition(state: ProducersState, partition: int, error: str = PARTITION_DOWN) -> ProducersStep | Rejection:

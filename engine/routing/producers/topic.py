@@ -1,6 +1,7 @@
 """The brokers' side of a partitioned topic: which producers are connected to which partition, and who may join.
 
-Source: ``AbstractTopic`` of the broker (``addProducer``, ``incrementTopicEpochIfNeeded``, ``internalAddProducer``). Its
+Source: ``AbstractTopic`` of the broker (``addProducer``, ``incrementTopicEpochIfNeeded``, ``internalAddProducer``,
+``isProducersExceeded``: replicators and system topics, which are not modelled, do not count against the limit). Its
 queue of producers that wait for exclusive access is not modelled: one that would have to wait is refused.
 """
 
@@ -28,13 +29,15 @@ class PartitionedTopic:
     """A partitioned topic. ``connected`` has for each partition its producer objects in the order they came.
 
     ``failing`` maps a partition to the error that every attempt to connect to it gets. ``names_given`` counts the names
-    that brokers generated, of the form ``standalone-0-7``; ``name_prefix`` is their first part.
+    that brokers generated, of the form ``standalone-0-7``; ``name_prefix`` is their first part. ``max_producers`` is
+    ``maxProducersPerTopic``, which brokers apply to every partition by itself; 0 and less mean no limit.
     """
 
     connected: tuple[tuple[BrokerProducer, ...], ...]
     failing: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     names_given: int = 0
     name_prefix: str = "standalone-0"
+    max_producers: int = 0
 
     @property
     def partitions(self) -> int:
@@ -156,6 +159,8 @@ def _refusal(topic: PartitionedTopic, partition: int, name: str, access_mode: Ac
     if exclusive:
         message = f"Topic has an existing exclusive producer: {there[0].producer_name}"
         return Rejection("ProducerBusy", message, field="accessMode")
+    if 0 < topic.max_producers <= len(there):
+        return Rejection("ProducerBusy", "Topic reached max producers limit", field="maxProducersPerTopic")
     if any(producer.producer_name == name for producer in there):
         message = f"Producer with name '{name}' is already connected to topic"
         return Rejection("ProducerBusy", message, field="producerName")

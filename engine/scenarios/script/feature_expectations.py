@@ -11,7 +11,7 @@
     expect producers OP N            expect opened PRODUCER OP N        (partitions it has opened)
     expect objects OP N              expect knows PRODUCER OP N         (partitions it counts with)
     expect connections OP N          expect route PRODUCER KEY OP N     (the partition of its next message)
-    expect used OP N                 expect state PRODUCER STATE
+    expect used|full OP N            expect state PRODUCER STATE
     expect pending OP N              expect entries by name|by position OP N
     expect published OP N            expect mixtures by name|by position OP N
     expect eager|lazy|partial OP X   expect torn by name|by position OP N
@@ -20,7 +20,8 @@
     expect next reason NAMESPACE Topics|Sessions|MsgRate|Bandwidth
     expect forecast NAMESPACE cycle|seconds|splits|bundles|over|pieces OP N
 
-``objects`` are producer objects on brokers, ``used`` partitions with any; eager, lazy and partial are what the same
+``objects`` are producer objects on brokers, ``used`` partitions with any and ``full`` ones with as many as
+``maxProducersPerTopic`` allows; eager, lazy and partial are what the same
 producers would have opened by now with that way to start. A PRODUCER is a name or #N.
 
 The forecast has two brokers with the modular load manager, twenty cycles of steady traffic, and the algorithm that the
@@ -130,6 +131,7 @@ PRODUCER_FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "objects": (0, True, "expect objects = N"),
     "connections": (0, True, "expect connections = N"),
     "used": (0, True, "expect used = N"),
+    "full": (0, True, "expect full = N"),
     "pending": (0, True, "expect pending = N"),
     "published": (0, True, "expect published = N"),
     "eager": (0, True, "expect eager = N"),
@@ -169,6 +171,7 @@ def producer_number(kind: str, subject: tuple[str, ...], timeline: Timeline, top
         "objects": foot.broker_producers,
         "connections": foot.connections,
         "used": foot.partitions_used,
+        "full": foot.full,
         "pending": foot.pending_msgs,
         "published": foot.sent_msgs,
         "eager": here.eager,

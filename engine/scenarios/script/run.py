@@ -64,6 +64,7 @@ SHIPPED_SCRIPTS: Final = (
     "keys-blocked",
     "producers-lazy",
     "producers-partial",
+    "producers-limit",
 )
 MAX_BYTES: Final = 4 * 1024 * 1024
 

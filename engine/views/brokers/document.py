@@ -30,7 +30,7 @@ def shed_document(
         "format": SHED_FORMAT,
         "load_manager": start.load_manager,
         "shedder": shedder_of(ahead),
-        "placement": start.settings.loadBalancerLoadPlacementStrategy if start.load_manager == "modular" else None,
+        "placement": start.placement,
         "brokers": [load.broker for load in start.loads],
         "assumptions": list(ahead.assumptions),
         "before": _evenness(ahead.before),
@@ -153,7 +153,7 @@ def brokers_document(view: BrokersView, compared: Sequence[Compared]) -> dict[st
     return {
         "format": FORMAT,
         "source": view.given.source,
-        "release": view.given.release,
+        "release": view.given.behaviour.label,
         "load_manager": view.load_manager,
         "shedder": view.shedder,
         "placement": view.placement,

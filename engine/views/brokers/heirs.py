@@ -86,7 +86,7 @@ def _heirs(before: Mapping[str, float], deaths: Sequence[BrokerDeath]) -> Broker
         BrokerHeir(broker, before[broker], after, bundles[broker], msgs[broker])
         for broker, after in (usages_of(deaths[-1].start) if deaths else before).items()
     ]
-    heirs.sort(key=lambda heir: (-heir.usage_after if math.isfinite(heir.usage_after) else math.inf, heir.broker))
+    heirs.sort(key=lambda heir: (_fullest_first(heir.usage_after), heir.broker))
     return BrokerHeirsView(
         tuple(death.broker for death in deaths),
         tuple(heirs),
@@ -126,8 +126,13 @@ def losses_from(start: ShedStart) -> tuple[BrokerLoss, ...] | Rejection:
                 after.unowned,
             )
         )
-    losses.sort(key=lambda loss: (-loss.unowned, -loss.usage_after, loss.broker))
+    losses.sort(key=lambda loss: (-loss.unowned, _fullest_first(loss.usage_after), loss.broker))
     return tuple(losses)
+
+
+def _fullest_first(usage: float) -> float:
+    """A key to sort by; unknown usage, of a report without a limit, comes last: NaN compares with nothing."""
+    return -usage if math.isfinite(usage) else math.inf
 
 
 def broker_heirs_document(view: BrokerHeirsView) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from engine.balance.shedding.model import BrokerOutcome, BundleOutcome, Comparis
 from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome, UnevenSign
 from engine.balance.splitting.loops import Loop
 from engine.bundles.plan import LoadManager
+from engine.config import CURRENT, ReleaseBehaviour
 from engine.errors import Problem
-from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 Resource = Literal["cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out"]
 RESOURCES: Final[tuple[Resource, ...]] = ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")
@@ -33,15 +33,14 @@ CYCLES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class BrokersInput:
-    """What was read of a cluster, the settings in force of its release, and that release's rules.
+    """What was read of a cluster, the settings in force, and the behaviour of its release.
 
     ``about``: what the cluster shows, if it was made for demonstration.
     """
 
     inputs: ShedInputs
     settings: LoadSettings
-    rules: LoadRules = CURRENT_LOAD_RULES
-    release: str = ""
+    behaviour: ReleaseBehaviour = CURRENT
     source: str = ""
     problems: tuple[Problem, ...] = ()
     about: str = ""
@@ -274,7 +273,7 @@ class BrokersView:
     @property
     def placement(self) -> str | None:
         """None for the extensible manager, which has one only."""
-        return self.ahead.start.settings.loadBalancerLoadPlacementStrategy if self.load_manager == "modular" else None
+        return self.ahead.start.placement
 
     @property
     def loads(self) -> tuple[BrokerLoad, ...]:

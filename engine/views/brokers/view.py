@@ -17,7 +17,7 @@ from engine.balance.brokers import BrokerLoad, weighted_usage
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle
 from engine.balance.leadership.state import Leader, namespace_of
-from engine.balance.placement.strategies import MODULAR_PLACEMENTS
+from engine.balance.placement.strategies import LEAST_RATE, MODULAR_PLACEMENTS
 from engine.balance.settings import LoadSettings, default_load_settings
 from engine.balance.shedding.model import BrokerVerdict
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS, OVERLOAD, THRESHOLD, TRANSFER
@@ -57,8 +57,8 @@ def brokers_input(inputs: ShedInputs, release: str | None = None, source: str = 
     label = release or inputs.version or CURRENT.label
     behaviour = behaviour_of(label)
     known = behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT
-    settings, problems = inputs.settings_over(default_load_settings(known.load))
-    return BrokersInput(inputs, settings, known.load, known.label, source, (*inputs.problems, *problems), about)
+    settings, problems = inputs.settings_over(default_load_settings(known))
+    return BrokersInput(inputs, settings, known, source, (*inputs.problems, *problems), about)
 
 
 def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadManager, str, LoadSettings] | Rejection:
@@ -76,18 +76,16 @@ def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadM
     if manager == "extensible":
         return manager, TRANSFER, settings
     if shedder == TRANSFER:  # configured for the other manager
-        shedder = given.rules.default_shedder
-    return manager, shedder, with_strategies(settings, shedder, question.placement)
-
-
-def with_strategies(settings: LoadSettings, shedder: str, placement: str | None = None) -> LoadSettings:
-    """Settings with another shedder, and by default the placement that goes with it: AvgShedder places by itself."""
-    if placement is None:
-        own = settings.loadBalancerLoadPlacementStrategy
-        placement = AVERAGE if shedder == AVERAGE else own
-        if shedder != AVERAGE and own == AVERAGE:
-            placement = LoadSettings().loadBalancerLoadPlacementStrategy
-    return replace(settings, loadBalancerLoadSheddingStrategy=shedder, loadBalancerLoadPlacementStrategy=placement)
+        shedder = default_load_settings(given.behaviour).loadBalancerLoadSheddingStrategy
+    placement = question.placement or settings.loadBalancerLoadPlacementStrategy
+    if question.placement is None and question.shedder is not None:
+        # The placement that goes with another shedder: AvgShedder places by itself, and nothing but what it sheds.
+        placement = AVERAGE if shedder == AVERAGE else LEAST_RATE if placement == AVERAGE else placement
+    return (
+        manager,
+        shedder,
+        replace(settings, loadBalancerLoadSheddingStrategy=shedder, loadBalancerLoadPlacementStrategy=placement),
+    )
 
 
 def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -> BrokersView | Rejection:
@@ -166,21 +164,28 @@ def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, li
     if isinstance(strategies, Rejection):
         return strategies
     manager, _, settings = strategies
-    policies = given.inputs.policies
+    policies, rules = given.inputs.policies, given.behaviour.load
     state = None
     if manager == "modular":
         # Reading a series also refuses an unknown strategy, so ask for the forecast's own refusal first.
-        probe = shed_ahead(ShedStart(given.inputs.loads[:1], settings, given.rules, policies, manager), 1)
+        probe = shed_ahead(ShedStart(given.inputs.loads[:1], settings, rules, policies, manager), 1)
         if isinstance(probe, Rejection):
             return probe
-        state = given.inputs.leader_state(Leader(settings, policies or ClusterPolicies(), given.rules))
-    elif not given.rules.extensible:
+        state = given.inputs.leader_state(Leader(settings, policies or ClusterPolicies(), rules))
+    elif not rules.extensible:
         return Rejection(
             "ClassNotFoundException", "this release has no extensible load manager", "loadManagerClassName"
         )
     inputs = given.inputs
     start = ShedStart(
-        inputs.loads, settings, given.rules, policies, manager, state, question.seed, from_metrics=inputs.from_metrics
+        inputs.loads,
+        settings,
+        rules,
+        policies,
+        manager,
+        state,
+        question.seed,
+        from_metrics=inputs.from_metrics,
     )
     done: list[ChangeDone] = []
     for change in question.changes:

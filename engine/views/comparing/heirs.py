@@ -279,6 +279,7 @@ def heirs_document(view: HeirsView) -> dict[str, Any]:
         "verdict": asdict(view.verdict),
         "heirs": [asdict(row) for row in view.heirs],
         "handovers": [asdict(row) for row in view.rows],
+        "now": None,
         "losses": [],
     }
 
@@ -293,5 +294,10 @@ def losses_document(view: LossesView) -> dict[str, Any]:
         "verdict": None,
         "heirs": [],
         "handovers": [],
+        "now": {
+            "items": view.items,
+            "max_over_mean": view.max_over_mean,
+            "max_over_mean_rate": view.max_over_mean_rate,
+        },
         "losses": [asdict(row) for row in view.rows],
     }

@@ -1,94 +1,69 @@
-"""The same state under another release: owners, rules and defaults that change, and settings that keep the old way."""
+"""The same state under another release: owners, rules, settings and faults that change, in numbers of this state."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Literal
 
+import numpy as np
+
+from engine.admin.facts import Snapshot
+from engine.admin.shed_inputs import ShedInputs, shed_inputs_of
+from engine.bulk_hashing import murmur3_bulk
 from engine.cluster.commands import SetRelease
 from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState, behaviour_in
-from engine.compare.releases import (
-    BUNDLES,
-    DIRECT_MEMORY,
-    MEMORY,
-    PLACEMENT,
-    SHEDDING,
-    ChangedDefault,
-    RuleChange,
-    defaults_changed,
-    in_force,
-    rule_changes,
-)
+from engine.compare.releases import Changed, ChangeKind, defaults_changed, other_changes, rule_changes
 from engine.compare.verdict import carried_out
-from engine.config import behaviour_of
+from engine.config import DEFAULTS, ReleaseBehaviour, behaviour_of, release_of
 from engine.errors import Rejection
-from engine.text import counted
+from engine.keyshared.admission import uses_classic_dispatcher
+from engine.keyshared.bulk import slots_bulk
+from engine.names import NON_PERSISTENT, has_blank_ends
+from engine.releases import CURRENT_RELEASE, Release
 from engine.views.comparing.difference import DifferenceView, difference_document, difference_view
-from engine.views.keys.slice import keys_slice_by_key
+from engine.views.comparing.upgrade_rows import CHANGES, RULES, SETTINGS, About, Ask
+from engine.views.keys.moves import key_moves
+from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 
-FORMAT: Final = "ringside.upgrade/1"
-_MEANINGS: Final = {
-    "nonpartitioned_failover": "who is active for a topic that is not partitioned",
-    "knows_failover_consistent_hashing": "whether the flag of PIP-392 is read; where it is on, the ring decides",
-    "notices_on_nonpersistent_change": "whether consumers of non-persistent topics hear who is active",
-    "split_algorithms": "which algorithms a broker accepts for splitting bundles",
-    "exclusive_attempts": "how often a second Exclusive consumer tries",
-    "key_shared_ring": "where the points of a Key_Shared ring are, so keys change their consumers",
-    "sticky_gaps": "whether the gap between two sticky ranges of one consumer is served; unserved, its messages wait",
-    "keyless_messages": "where messages without a key go",
-    "key_shared_order": "what keeps a key in order while consumers come and go",
-    "draining_takes_back": "whether a hash that returns to its consumer stops draining",
-    "key_shared_folds_slot_zero": "whether slot 0 becomes 1",
-    "ownerless_key": "what waits while a sticky slot has no owner",
-    "unnamed_publishers": "how statistics add up publishers without a name",
-    "load.overload_usage": "whether the weights of resources count at the overload limit",
-    "load.heap_memory_counts": "whether heap memory counts into the load of a broker",
-    "load.forgets_brokers": "whether averages of brokers that left are dropped",
-    "load.uniform_source": "which broker UniformLoadShedder takes bundles from",
-    "load.uniform_slack": "by how many messages a bundle may exceed what UniformLoadShedder has left to move",
-    "load.uniform_bytes_slack": "by how many bytes a bundle may exceed what UniformLoadShedder has left to move",
-    "load.avg_shedder": "whether AvgShedder can be configured",
-    "load.avg_destinations": "by what AvgShedder keeps the destination of a bundle",
-    "load.avg_scores_whole": "whether AvgShedder takes scores less than 1 apart for equal",
-    "load.restarts_idle_average": "whether the average of an idle broker begins anew",
-    "load.round_robin": "whether RoundRobinBrokerSelector can be configured",
-    "load.chooses_destination": "whether an unloaded bundle gets its next owner before it is unloaded",
-    "load.system_namespace_shed": "whether bundles of pulsar/system are shed like others",
-    "load.excluded_namespaces": "whether namespaces can be left out of shedding",
-    "load.placements_kept": "which bundles placed on a broker still count there after its report",
-    "load.extensible": "whether there is an extensible load manager",
-    "load.shed_idle_bundles": "whether TransferShedder moves bundles without traffic",
-    "load.bundles_compared": "how brokers choose the bundles that they report as the largest",
-    "load.underloaded_by_throughput": "whether throughput counts where a broker is found idle",
-    "load.old_bandwidth_spelling_only": "how the weights of bandwidth are spelt",
+FORMAT: Final = "ringside.upgrade/2"
+SAMPLE: Final = 10_000
+"""Keys ``key-0``, ``key-1`` … that stand for all keys where consumers may change and keys are not known."""
+_SYSTEM: Final = "pulsar/system"
+_ABOUT: Final[Mapping[ChangeKind, Mapping[str, About]]] = {
+    "rule": RULES,
+    "setting": SETTINGS,
+    "mended": CHANGES,
+    "answers": CHANGES,
+    "platform": CHANGES,
 }
-_FAILOVER: Final = frozenset({"nonpartitioned_failover", "knows_failover_consistent_hashing"})
-_STICKY: Final = frozenset({"sticky_gaps", "ownerless_key"})
+Effect = Literal["", "follows", "stays", "comes", "ignored"]
 
 
 @dataclass(frozen=True, slots=True)
-class RuleHere:
-    """A rule that changes, and how many subscriptions here it concerns."""
+class UpgradeRow:
+    """One thing that changes.
 
-    change: RuleChange
-    meaning: str
-    subscriptions: int
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultHere:
-    """A default that changes. ``in_force`` is the value here, "" where it is not known.
-
-    ``follows`` is true where that is the old default: then it may not be set, and the new default replaces it unless
-    ``keep`` is written into broker.conf.
+    ``count`` of ``counted`` is what it concerns here, None where the state does not say it. Of a setting, ``in_force``
+    is the value here, None where it is not known, and ``effect`` what becomes of it: it ``follows`` the new default,
+    since it has the old one and may not be set; it ``stays``, since it is set; it ``comes`` with the release, or is
+    ``ignored`` by it. ``keep`` is the line of broker.conf that keeps the old way, "" for none,
+    and ``source`` the pull requests.
     """
 
-    change: ChangedDefault
-    in_force: str
-    follows: bool
+    kind: ChangeKind
+    name: str
+    before: str
+    after: str
     meaning: str
+    counted: Ask
+    count: int | None
+    in_force: str | None
+    effect: Effect
     keep: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,76 +76,268 @@ class GapHere:
     known_keys: int
 
 
+@dataclass(frozen=True, slots=True)
+class KeysHere:
+    """A Key_Shared subscription whose keys get other owners, or are kept in order in another way.
+
+    Slots are all of the hash space. ``known_moved`` of ``known_keys`` get another owner, and ``sample_moved`` of
+    ``sample_keys`` keys that stand for all.
+    """
+
+    subscription: str
+    consumers: int
+    slots_before: int
+    slots_after: int
+    order_before: str
+    order_after: str
+    known_keys: int
+    known_moved: int
+    sample_keys: int
+    sample_moved: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shedding:
+    """What the shedder of one release would do in so many cycles with the loads that brokers reported.
+
+    ``busiest_over_average`` is of the weighted usage after them, None where brokers have no usage.
+    """
+
+    shedder: str
+    placement: str
+    unloads: int
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    busiest_over_average: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadHere:
+    """The forecast of shedding by either release; settings that have the old default get the new one."""
+
+    brokers: int
+    cycles: int
+    before: Shedding
+    after: Shedding
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class UpgradeView:
-    """``difference`` has the owners that change, with the settings as they are in force here."""
+    """``difference`` has the owners that change, with the settings as they are in force here.
+
+    ``load`` is None without load reports, or where a release refuses the strategy.
+    """
 
     source: str
     before: str
     after: str
-    rules: tuple[RuleHere, ...]
-    defaults: tuple[DefaultHere, ...]
+    rows: tuple[UpgradeRow, ...]
+    keys: tuple[KeysHere, ...]
     gaps: tuple[GapHere, ...]
+    load: LoadHere | None
     difference: DifferenceView
 
+    def of_kind(self, *kinds: ChangeKind) -> tuple[UpgradeRow, ...]:
+        return tuple(row for row in self.rows if row.kind in kinds)
 
-def upgrade_view(state: ClusterState, release: str, source: str) -> UpgradeView | Rejection:
-    """The state under another release; refused for one that no rule knows."""
+
+def upgrade_view(
+    state: ClusterState, release: str, source: str, snapshots: Sequence[Snapshot] = ()
+) -> UpgradeView | Rejection:
+    """The state under another release, with what brokers reported; refused for a release that no rule knows."""
     behaviour = behaviour_of(release)
     if isinstance(behaviour, Rejection):
         return behaviour
     after = carried_out(state, SetRelease(release))
     if isinstance(after, Rejection):
         return after
+    reported: dict[str, str] = {}
+    for snapshot in snapshots:
+        reported |= snapshot.configuration
+    now = behaviour_in(state)
+    load = _load(shed_inputs_of(snapshots), now, behaviour)
+    here = _Here(state, load, _policies(snapshots))
+    changes = (
+        *rule_changes(now, behaviour),
+        *defaults_changed(now, behaviour),
+        *other_changes(_release(state.release), _release(release)),
+    )
     names = (f"Pulsar {state.release}", f"Pulsar {after.release}")
     return UpgradeView(
         source=source,
         before=state.release,
         after=after.release,
-        rules=tuple(
-            RuleHere(change, _MEANINGS[change.name], _concerned(state, change.name))
-            for change in rule_changes(behaviour_in(state), behaviour)
-        ),
-        defaults=tuple(_default(state, change) for change in defaults_changed(behaviour_in(state), behaviour)),
+        rows=tuple(_row(change, here, reported) for change in changes),
+        keys=_keys(state, after),
         gaps=_gaps(state, after),
+        load=load,
         difference=difference_view(state, after, names, one_history=True),
     )
 
 
-def _concerned(state: ClusterState, rule: str) -> int:
-    if rule in _FAILOVER:
-        return len(state.subscriptions)
-    if rule in _STICKY:
-        return sum(subscription.mode.declares for subscription in state.key_subscriptions)
-    if rule == "key_shared_ring":
-        return sum(subscription.mode is SharingMode.CONSISTENT_AUTO_SPLIT for subscription in state.key_subscriptions)
-    if rule.startswith(("key", "draining")):
-        return len(state.key_subscriptions)
-    return 0
+def _policies(snapshots: Sequence[Snapshot]) -> int | None:
+    owned = [snapshot.ownership for snapshot in snapshots if snapshot.ownership is not None]
+    return len(owned[-1].isolation) if owned and "isolation" not in owned[-1].unknown else None
 
 
-def _default(state: ClusterState, change: ChangedDefault) -> DefaultHere:
-    value = in_force(state, change)
-    return DefaultHere(
-        change=change,
-        in_force=value,
-        follows=value in ("", change.before),
-        meaning=_meaning(state, change),
-        keep=f"{change.name}={change.before}",
+def _release(version: str) -> Release:
+    release = release_of(version)
+    return CURRENT_RELEASE if isinstance(release, Rejection) else release
+
+
+def _row(change: Changed, here: _Here, reported: Mapping[str, str]) -> UpgradeRow:
+    about = _ABOUT[change.kind][change.name]
+    in_force = None
+    if change.kind == "setting":
+        in_force = here.state.settings.text_of(change.name) if change.name in DEFAULTS else reported.get(change.name)
+    return UpgradeRow(
+        kind=change.kind,
+        name=change.name,
+        before=change.before,
+        after=change.after,
+        meaning=about.meaning,
+        counted=about.asks,
+        count=_COUNTS[about.asks](here) if about.asks else None,
+        in_force=in_force,
+        effect=_effect(change, in_force),
+        keep=change.keep,
+        source=change.source,
     )
 
 
-def _meaning(state: ClusterState, change: ChangedDefault) -> str:
-    if change.name == BUNDLES:
-        now = len(state.namespaces)
-        return f"namespaces made from then on; {counted(now, 'namespace')} here keep their bundles"
-    if change.name in (SHEDDING, PLACEMENT):
-        other = PLACEMENT if change.name == SHEDDING else SHEDDING
-        return f"which bundles the modular load manager moves, and where to; it takes effect together with {other}"
-    if change.name in (DIRECT_MEMORY, MEMORY):
-        return "how much memory counts into the load of a broker"
-    keys = counted(len(state.key_subscriptions), "Key_Shared subscription")
-    return f"how many messages are read ahead of keys that wait, on {keys} here"
+def _effect(change: Changed, in_force: str | None) -> Effect:
+    if change.kind != "setting":
+        return ""
+    if not change.after:
+        return "ignored"
+    if not change.before:
+        return "comes"
+    return "follows" if in_force in (None, change.before) else "stays"
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What rows count."""
+
+    state: ClusterState
+    load: LoadHere | None
+    policies: int | None
+
+
+def _keys_of(*modes: SharingMode) -> Callable[[_Here], int]:
+    return lambda here: sum(subscription.mode in modes for subscription in here.state.key_subscriptions)
+
+
+def _system_bundles(here: _Here) -> int | None:
+    known = here.state.namespaces.get(_SYSTEM)
+    return None if known is None else len(known.boundaries) - 1
+
+
+def _classic(here: _Here) -> int:
+    is_classic = uses_classic_dispatcher(here.state.settings, behaviour_in(here.state))
+    return len(here.state.key_subscriptions) if is_classic else 0
+
+
+def _non_persistent(here: _Here) -> int:
+    subscriptions = here.state.subscriptions
+    return sum(any(topic.startswith(NON_PERSISTENT) for topic in one.topics) for one in subscriptions)
+
+
+def _unacked(here: _Here) -> int:
+    return sum(load.unacked_messages for load in here.state.loads.values())
+
+
+_COUNTS: Final[Mapping[Ask, Callable[[_Here], int | None]]] = {
+    "Failover subscriptions": lambda here: len(here.state.subscriptions),
+    "topics without partitions": lambda here: int((here.state.topics.partitions == 0).sum()),
+    "subscriptions of non-persistent topics": _non_persistent,
+    "partitioned topics": lambda here: int((here.state.topics.partitions > 0).sum()),
+    "partitioned topics with white space at an end": lambda here: sum(
+        topic.partitions > 0 and has_blank_ends(topic.name.rpartition("/")[2]) for topic in here.state.topics.values()
+    ),
+    "Key_Shared subscriptions": lambda here: len(here.state.key_subscriptions),
+    "Key_Shared subscriptions on a ring": _keys_of(SharingMode.CONSISTENT_AUTO_SPLIT),
+    "Key_Shared subscriptions with declared ranges": _keys_of(SharingMode.STICKY, SharingMode.CONSISTENT_STICKY),
+    "Key_Shared subscriptions in the classic dispatcher": _classic,
+    "unacknowledged messages": _unacked,
+    "namespaces": lambda here: len(here.state.namespaces),
+    "bundles": lambda here: sum(len(one.boundaries) - 1 for one in here.state.namespaces.values()),
+    "bundles of pulsar/system": _system_bundles,
+    "topics": lambda here: len(here.state.topics),
+    "brokers": lambda here: None if here.load is None else here.load.brokers,
+    "isolation policies": lambda here: here.policies,
+    "unloads": lambda here: None if here.load is None else here.load.after.unloads,
+}
+
+
+def _load(inputs: ShedInputs | None, before: ReleaseBehaviour, after: ReleaseBehaviour) -> LoadHere | None:
+    if inputs is None:
+        return None
+    from engine.views.brokers.model import CYCLES
+
+    usual = {name: default.text for name, default in before.defaults.entries}
+    rest = {name: text for name, text in inputs.settings.items() if text != usual.get(name)}
+    was, now = _shedding(inputs, before), _shedding(replace(inputs, settings=rest), after)
+    return None if was is None or now is None else LoadHere(len(inputs.loads), CYCLES, was, now)
+
+
+def _shedding(inputs: ShedInputs, behaviour: ReleaseBehaviour) -> Shedding | None:
+    from engine.views.brokers.model import BrokersQuestion
+    from engine.views.brokers.view import brokers_input, forecast_of, shedder_of
+
+    ahead = forecast_of(brokers_input(inputs, behaviour.label), BrokersQuestion())
+    if isinstance(ahead, Rejection):
+        return None
+    even = ahead.after.usage.max_over_mean
+    is_modular = ahead.start.load_manager == "modular"
+    return Shedding(
+        shedder=shedder_of(ahead),
+        placement=ahead.start.settings.loadBalancerLoadPlacementStrategy if is_modular else "",
+        unloads=len(ahead.moves),
+        topics=sum(move.topics for move in ahead.moves),
+        msgs_per_sec=sum(move.msgs_per_sec for move in ahead.moves),
+        bytes_per_sec=sum(move.bytes_per_sec for move in ahead.moves),
+        busiest_over_average=even if math.isfinite(even) else None,
+    )
+
+
+def _keys(before: ClusterState, after: ClusterState) -> tuple[KeysHere, ...]:
+    keys = []
+    for subscription in before.key_subscriptions:
+        was, now = keys_slice_by_key(before, subscription.key), keys_slice_by_key(after, subscription.key)
+        if was is None or now is None or not was.selector.consumers:
+            continue
+        here = KeysHere(
+            subscription=subscription.key,
+            consumers=len(was.selector.consumers),
+            slots_before=was.slot_count,
+            slots_after=now.slot_count,
+            order_before=was.subscription.delivery.terms.order.value,
+            order_after=now.subscription.delivery.terms.order.value,
+            known_keys=len(was.known.keys),
+            known_moved=int(key_moves(was, now).keys.sum()),
+            sample_keys=SAMPLE,
+            sample_moved=_moved_of_sample(was, now),
+        )
+        if here.sample_moved or here.known_moved or here.order_before != here.order_after:
+            keys.append(here)
+    return tuple(keys)
+
+
+def _moved_of_sample(was: KeysSlice, now: KeysSlice) -> int:
+    hashes = murmur3_bulk([f"key-{number}" for number in range(SAMPLE)])
+    old, new = (_owners(side, hashes) for side in (was, now))
+    return int((old != new).sum())
+
+
+def _owners(side: KeysSlice, hashes: Any) -> Any:
+    slots = slots_bulk(hashes, side.selector.slots)
+    if not side.pieces.shared:
+        return side.pieces.owners_at(slots)
+    # Where consumers share points, only the look-up knows whose turn a slot is.
+    owners = [side.selector.owner(slot) for slot in slots.tolist()]
+    return np.array([-1 if owner is None else owner for owner in owners], dtype=np.int64)
 
 
 def _gaps(before: ClusterState, after: ClusterState) -> tuple[GapHere, ...]:
@@ -191,22 +358,10 @@ def upgrade_document(view: UpgradeView) -> dict[str, Any]:
         "source": view.source,
         "before": view.before,
         "after": view.after,
-        "rules": [
-            asdict(rule.change) | {"meaning": rule.meaning, "subscriptions": rule.subscriptions} for rule in view.rules
-        ],
-        "defaults": [
-            {
-                "name": default.change.name,
-                "before": default.change.before,
-                "after": default.change.after,
-                "in_force": default.in_force or None,
-                "follows": default.follows,
-                "meaning": default.meaning,
-                "keep": default.keep,
-            }
-            for default in view.defaults
-        ],
+        "rows": [asdict(row) for row in view.rows],
+        "keys": [asdict(keys) for keys in view.keys],
         "gaps": [asdict(gap) for gap in view.gaps],
+        "load": None if view.load is None else asdict(view.load),
         # One state under two releases: nothing was reported of the other one.
         "difference": {key: value for key, value in difference_document(view.difference).items() if key != "reported"},
     }

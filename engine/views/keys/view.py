@@ -214,7 +214,6 @@ def _luck_view(now: KeysSlice) -> LuckView:
     luck = _luck.get(
         (now.selector, subscription.keys), (), lambda: luck_of(now.selector, subscription.keys, exact=exact)
     )
-    judged = luck.by_chance is not None and luck.keys > 0
     return LuckView(
         keys=luck.keys,
         observed_max=luck.busiest_keys,
@@ -222,7 +221,7 @@ def _luck_view(now: KeysSlice) -> LuckView:
         low_max=luck.busiest_low,
         high_max=luck.busiest_high,
         probability=luck.probability,
-        verdict=VERDICTS[luck.verdict] if judged else "nothing to judge",
+        verdict=VERDICTS[luck.verdict],
         sentence=luck_sentence(luck),
         hot_key=text_of_key(luck.hottest_key) if luck.hottest_key is not None else "",
         hot_share=luck.hottest_share,

@@ -6,6 +6,8 @@ from collections import Counter
 from typing import Final
 
 from engine.cluster.keys.state import KeySubscription, SharingMode
+from engine.cluster.state import behaviour_in
+from engine.config import CLASSIC_KEY_SHARED, ignored_setting
 from engine.keyshared.delivery_state import OrderRule, WaitReason
 from engine.keyshared.luck import Luck, Verdict
 from engine.keyshared.model import CLASSIC_RING_SLOTS
@@ -40,6 +42,7 @@ VERDICTS: Final = {
     Verdict.DECLARED: "declared",
     Verdict.HOT_KEY: "hot key",
     Verdict.CHOSEN_KEYS: "keys",
+    Verdict.NOTHING: "nothing to judge",
     Verdict.DEFECT: "defect",
 }
 
@@ -97,7 +100,8 @@ def luck_sentence(luck: Luck) -> str:
     if luck.by_chance is None or not luck.keys:
         return "no known key has an owner, so there is nothing to judge"
     if len(luck.consumers) < 2:
-        return "one consumer has every key"
+        declared = luck.verdict is Verdict.DECLARED
+        return "the only consumer has every key " + ("whose slot it declared" if declared else "there is")
     busiest = f"busiest {luck.busiest_keys:,} of {luck.keys:,} keys"
     expected = f"chance gives {luck.by_chance.expected_max:.1f} ({luck.busiest_low:,} to {luck.busiest_high:,})"
     return f"{busiest}, {expected}: {_why(luck)}"
@@ -132,12 +136,28 @@ POINTS_LOST: Final = "key-points-lost"
 SHARED_NAMES: Final = "key-shared-names"
 CLIENT_SIDE: Final = "key-client-side"
 NO_ORDER: Final = "key-no-order"
+CLASSIC_IGNORED: Final = "key-classic-ignored"
 
 
 def key_notices(now: KeysSlice) -> tuple[Notice, ...]:
     """All notices in a fixed order."""
-    notices = (_client_side(now), _gaps(now), _gaps_served(now), _points_lost(now), _names(now), _order(now))
+    notices = (
+        _classic_ignored(now),
+        _client_side(now),
+        _gaps(now),
+        _gaps_served(now),
+        _points_lost(now),
+        _names(now),
+        _order(now),
+    )
     return tuple(notice for notice in notices if notice is not None)
+
+
+def _classic_ignored(now: KeysSlice) -> Notice | None:
+    if not now.state.settings.subscriptionKeySharedUseClassicPersistentImplementation:
+        return None
+    text = ignored_setting(CLASSIC_KEY_SHARED, behaviour_in(now.state))
+    return Notice(CLASSIC_IGNORED, text) if text else None
 
 
 def _client_side(now: KeysSlice) -> Notice | None:

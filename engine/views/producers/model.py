@@ -76,7 +76,8 @@ class PartitionsView:
 class ProducersFoot:
     """What the producers cost: ``broker_producers`` objects of ``pairs`` that eager ones would have, and connections.
 
-    ``busiest`` and ``idle`` partitions: the largest number of objects at one, and how many have none.
+    ``busiest`` and ``idle`` partitions: the largest number of objects at one, and how many have none. ``full`` ones
+    have as many as ``maxProducersPerTopic`` allows, so that they refuse another.
     """
 
     producers: int
@@ -90,6 +91,7 @@ class ProducersFoot:
     pending_msgs: int
     busiest: int
     idle: int
+    full: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,15 @@ from engine.views.producers.model import (
     ProducerStep,
     ProducersView,
 )
-from engine.views.producers.words import event_text, name_of, producer_notices, result_text, router_text, tally_text
+from engine.views.producers.words import (
+    event_text,
+    full_partitions,
+    name_of,
+    producer_notices,
+    result_text,
+    router_text,
+    tally_text,
+)
 from engine.views.timeline import StepLines, first_shown, kind_of, state_before, timeline_view
 
 CODES = {reason: code for code, reason in enumerate(OpenReason, start=1)}
@@ -232,6 +240,7 @@ def _foot(now: ProducerTopic, rows: tuple[ProducerRow, ...], partitions: Partiti
         pending_msgs=sum(row.pending_msgs for row in rows),
         busiest=int(partitions.producers.max(initial=0)),
         idle=now.partitions - counts.partitions_used,
+        full=full_partitions(now),
     )
 
 

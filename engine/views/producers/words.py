@@ -129,6 +129,7 @@ KEYS_IGNORED: Final = "producers-keys-ignored"
 BY_POSITION: Final = "producers-by-position"
 NOT_LAZY: Final = "producers-not-lazy"
 NO_QUEUE_LIMIT: Final = "producers-no-queue-limit"
+FULL: Final = "producers-full"
 
 
 def producer_notices(state: ClusterState, topic: ProducerTopic) -> tuple[Notice, ...]:
@@ -136,6 +137,7 @@ def producer_notices(state: ClusterState, topic: ProducerTopic) -> tuple[Notice,
     ready = [producer for producer in topic.producers.producers if producer.state == "Ready"]
     notices = (
         _down(topic),
+        _full(topic),
         _behind(topic, ready),
         _clients(topic, ready),
         _keys_ignored(topic, ready),
@@ -153,6 +155,24 @@ def _down(topic: ProducerTopic) -> Notice | None:
     some = ", ".join(map(str, failing[:5])) + (", ..." if len(failing) > 5 else "")
     word = "partition is" if len(failing) == 1 else "partitions are"
     return Notice(DOWN, f"{len(failing)} {word} not served ({some}): messages for open ones wait, others fail")
+
+
+def full_partitions(topic: ProducerTopic) -> int:
+    """How many partitions have as many producers as ``maxProducersPerTopic`` allows, or more."""
+    limit = topic.producers.topic.max_producers
+    return sum(len(there) >= limit for there in topic.producers.topic.connected) if limit > 0 else 0
+
+
+def _full(topic: ProducerTopic) -> Notice | None:
+    full = full_partitions(topic)
+    if not full:
+        return None
+    limit = topic.producers.topic.max_producers
+    return Notice(
+        FULL,
+        f"{full:,} of {counted(topic.partitions, 'partition')} have as many producers as maxProducersPerTopic allows"
+        f" ({limit:,}) and refuse another; more partitions help producers that do not open all of them",
+    )
 
 
 def _behind(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Notice | None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.broker.conftest import STEPS_VARIABLE
-from tests.broker.jars import NoBrokerError, more_jars
+from tests.broker.jars import more_jars
 from tests.broker.pair.cluster import two_brokers
+from tests.broker.releases import NoBrokerError
 from tests.broker.standalone import Broker
 
 Pairs = Callable[[Mapping[str, str]], tuple[Broker, Broker]]

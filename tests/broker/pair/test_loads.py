@@ -14,13 +14,15 @@ from engine.admin.moments import combined
 from engine.admin.shed_inputs import shed_inputs_of
 from engine.balance.ahead.forecast import shed_ahead
 from engine.balance.ahead.model import ShedAhead, ShedStart
-from engine.balance.settings import EXTENSIBLE_CLASS, LoadSettings
+from engine.balance.settings import EXTENSIBLE_CLASS, default_load_settings
 from engine.errors import Rejection
 from engine.names import parse_topic_name
+from tests.broker.jars import release
 from tests.broker.pair.asking import NAMESPACE, host, make, read_from, topics_of, wait_until_listed
 from tests.broker.pair.conftest import Pairs
 from tests.broker.standalone import Broker, BrokerFailedError
 from tests.patience import HANG_S
+from tests.releases import known
 from tui.sources.cluster.reading import moments_read
 
 TOPICS = topics_of(24)
@@ -88,7 +90,7 @@ def test_both_brokers_loads_are_read_and_looked_ahead_from(brokers: tuple[Broker
         owner = brokers[0].admin("GET", f"/lookup/v2/topic/{path}")["httpUrl"].removeprefix("http://")
         assert snapshot.owners[of_topics[topic]] == owner
 
-    settings, problems = inputs.settings_over(LoadSettings())
+    settings, problems = inputs.settings_over(default_load_settings(known(release().version)))
     assert problems == ()
     ahead = shed_ahead(ShedStart(inputs.loads, settings, load_manager="extensible"), 3)
     assert isinstance(ahead, ShedAhead)

@@ -28,7 +28,7 @@ from engine.admin.between import (
 )
 from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile
-from engine.admin.moments import Moment, combined, read_dump, read_moments
+from engine.admin.moments import Moment, combined, read_moments
 from engine.scenarios.opening import open_moments
 from engine.views.reported.changes import LISTED
 from engine.views.reported.view import Reported, Subject
@@ -241,7 +241,7 @@ def dump_of(folder: Path, at: int) -> None:
 def test_folders_with_a_dump_each_are_moments_in_the_order_of_the_times_in_them(tmp_path: Path) -> None:
     dump_of(tmp_path / "a-later", 3)
     dump_of(tmp_path / "b-earlier", 0)
-    dump = read_dump(tmp_path)
+    dump = read_moments(tmp_path)
     assert [moment.at_ms for moment in dump] == [None, None]
     assert [len(moment.snapshot.topics[TOPIC].subscriptions[0].consumers) for moment in dump] == [1, 3]
     view = Reported(dump).view(1, Subject("sub", "t/n", "sub"))
@@ -254,5 +254,5 @@ def test_one_dump_in_a_folder_is_one_moment_and_other_folders_are_left_alone(tmp
     dump_of(tmp_path / "only", 3)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "x.json").write_text("{")
-    (moment,) = read_dump(tmp_path)
+    (moment,) = read_moments(tmp_path)
     assert moment.snapshot.topics.keys() == {TOPIC} and moment.snapshot.problems == ()

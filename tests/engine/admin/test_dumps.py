@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.admin.files import AnswerFile
 from engine.admin.moments import read_moments
 from engine.admin.snapshot import read_answers
 from engine.errors import InputError
@@ -105,3 +106,41 @@ def test_a_folder_that_is_no_dump_is_not_searched(tmp_path: Path) -> None:
     write(tmp_path / "other", "stats", {TOPIC: stats("Shared", [])})
     with pytest.raises(InputError, match="name one of them: other"):
         read_moments(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "moments"),
+    [
+        (["1-stats-x.json", "2-stats-x.json"], 2),
+        (["1-stats-x.json.gz", "10-stats-x.json", "9-stats-x.json"], 3),
+        (["1-stats-x.json", "2-stats-y.json"], 1),
+        (["1-stats-x.json", "2-stats-x.json", "2-stats-y.json", "y.json"], 2),
+        (["1.json", "2.json"], 1),
+        (["1-stats-x.json", "2-stats-y.json", "scenario.json"], 2),
+        (["2026-11-22T09-48-07Z-x.json", "2026-11-22T09-48-17Z-y.json"], 2),
+    ],
+)
+def test_numbers_are_moments_where_an_answer_comes_again_or_a_recording_lists_its_steps(
+    names: list[str], moments: int
+) -> None:
+    answers = {
+        name: json.dumps({"format": 1, "steps": []} if name == "scenario.json" else {TOPIC: stats("Shared", [])})
+        for name in names
+    }
+    read = read_moments(*(AnswerFile(name, text.encode()) for name, text in answers.items()))
+    assert len(read) == moments
+
+
+def test_settings_that_a_broker_printed_once_stay_in_force_beside_those_of_the_recording() -> None:
+    flag = "activeConsumerFailoverConsistentHashing"
+    answers = {
+        "scenario.json": {"format": 1, "broker_settings": {flag: False}, "steps": []},
+        "1-configuration.json": {flag: "true", "loadBalancerAutoBundleSplitEnabled": "false"},
+        "1-stats.json": {TOPIC: stats("Failover", [consumer("a")])},
+        "2-stats.json": {TOPIC: stats("Failover", [consumer("a"), consumer("b")])},
+    }
+    read = read_moments(*(AnswerFile(name, json.dumps(answer).encode()) for name, answer in answers.items()))
+    settings = [moment.snapshot.settings for moment in read]
+    assert len(settings) == 2 and settings[0] == settings[1] is not None
+    assert settings[0].activeConsumerFailoverConsistentHashing is True
+    assert settings[0].loadBalancerAutoBundleSplitEnabled is False

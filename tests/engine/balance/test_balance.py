@@ -20,6 +20,7 @@ from engine.config import (
     SPLIT_ALGORITHMS,
     TOPIC_COUNT_EQUALLY_DIVIDE,
     BrokerSettings,
+    behaviour_of,
 )
 from engine.errors import Rejection
 
@@ -138,10 +139,13 @@ def test_B06_a_count_split_on_the_lower_edge_throws_every_cycle_in_the_extensibl
     assert balance.bundles == halves
 
 
-def test_B07_twins_that_cut_twice_at_one_place_are_never_answered_in_the_modular_one() -> None:
+@pytest.mark.parametrize(("release", "outcome"), [("4.2.4", "never-answered"), ("5.0.1", "refused")])
+def test_B07_twins_that_cut_twice_at_one_place_stay_together_in_the_modular_one(release: str, outcome: str) -> None:
     topics = [TopicLoad(f"persistent://t/n/{name}", where, 20_000.0) for name, where in (("a", 9), ("b", 9), ("c", 10))]
-    balance = run(topics, 2, defaultNamespaceBundleSplitAlgorithm=FLOW_OR_QPS_EQUALLY_DIVIDE)
-    assert {outcome for each in outcomes(balance) for outcome in each} == {"never-answered"}
+    balance = run(
+        topics, 2, behaviour=behaviour_of(release), defaultNamespaceBundleSplitAlgorithm=FLOW_OR_QPS_EQUALLY_DIVIDE
+    )
+    assert {one for each in outcomes(balance) for one in each} == {outcome}
     assert [problem.error for problem in balance.problems] == ["EqualHashes"]
 
 

@@ -12,10 +12,11 @@ from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.java_maps import spread_hash
 from engine.balance.leadership.state import Leader, elected, reports_read
 from engine.balance.placement.model import Placement
-from engine.balance.settings import EXTENSIBLE_CLASS, LoadSettings
+from engine.balance.settings import EXTENSIBLE_CLASS
 from tests.engine.balance.shedding_world import broker, name, stats
+from tests.releases import load_settings
 
-ANYWHERE = LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False)
+ANYWHERE = load_settings("4.2.4", loadBalancerDistributeBundlesEvenlyEnabled=False)
 
 
 def death_of(start: ShedStart, dead: str = "b:1") -> BrokerDeath:

@@ -20,6 +20,7 @@ from engine.bundles.plan import LoadManager
 from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES
 from tests.engine.balance.shedding_world import broker, name, stats
+from tests.releases import load_settings, start_of
 
 BUNDLE = name(1)
 
@@ -44,7 +45,7 @@ def outcomes(found: BundleExplained) -> dict[str, tuple[str, str]]:
 
 
 def test_the_modular_manager_filters_by_bundles_of_the_namespace_and_takes_the_least_rate() -> None:
-    explanation = explained(ShedStart(loads()))
+    explanation = explained(start_of("4.2.4", loads()))
     assert (explanation.bundle, explanation.owner, explanation.load_manager) == (BUNDLE, "b:1", "modular")
     assert (explanation.strategy, explanation.reason) == (LEAST_RATE, "least")
     assert outcomes(explanation) == {
@@ -66,9 +67,9 @@ def test_the_modular_manager_filters_by_bundles_of_the_namespace_and_takes_the_l
 
 
 def test_every_bundle_says_what_the_cycle_makes_of_it() -> None:
-    second = explained(ShedStart(loads()), name(2))
+    second = explained(start_of("4.2.4", loads()), name(2))
     assert (second.owner, second.verdict, second.unload, second.destination) == ("b:1", "enough-taken", None, None)
-    calm = explained(ShedStart(loads()), name(3))
+    calm = explained(start_of("4.2.4", loads()), name(3))
     assert (calm.owner, calm.broker_verdict, calm.verdict, calm.unload) == ("b:2", "below-threshold", None, None)
 
 
@@ -135,7 +136,7 @@ def test_nothing_comes_of_a_cycle_that_does_not_run(manager: LoadManager) -> Non
 
 
 def test_the_traffic_that_a_shedder_moves_is_said_with_its_least_and_what_it_counts() -> None:
-    explanation = explained(ShedStart(loads()))
+    explanation = explained(start_of("4.2.4", loads()))
     # 90 % - 56.7 % + 5 % of 150 MB/s, at least 10 MiB/s.
     assert (explanation.need, explanation.need_measure, explanation.least) == (
         pytest.approx(57.5e6),
@@ -177,7 +178,7 @@ def test_each_broker_has_its_bundles_of_the_namespace_and_one_of_them_owns_the_b
 
 def test_the_first_filter_that_leaves_a_broker_out_is_the_one_that_is_named() -> None:
     one, two, three = loads()
-    few = LoadSettings(loadBalancerBrokerMaxTopics=1)
+    few = load_settings("4.2.4", loadBalancerBrokerMaxTopics=1)
     # b:1 has too many topics, and b:2 more bundles of the namespace than b:3.
     start = ShedStart((one, two, three), few)
     assert outcomes(explained(start)) == {

@@ -24,15 +24,40 @@ from engine.balance.filters import (
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import KnownBroker
-from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings, default_load_settings
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.errors import Rejection
-from engine.load_rules import LoadRules, load_rules
+from engine.load_rules import LoadRules, VersionLibrary
+from tests.releases import known
 
 
 def test_a_host_is_all_before_the_last_colon() -> None:
     policies = (IsolationPolicy(("t/n",), (r"\[::1\]",)),)
     brokers = {name: BrokerLoad(name) for name in ("[::1]:8080", "b:1:8080", "b:1")}
     assert permitted("t/n", brokers, policies) == ("[::1]:8080",)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "of_4_2", "of_5_0"),
+    [
+        ("a", ("a:1", "a:2"), ("a:1", "a:2")),
+        ("a:1", (), ("a:1",)),
+        (r"(?:a):\d", (), ("a:1", "a:2")),  # any colon will do
+        (r"a.1", (), ()),
+        (r"\[::1\]", ("[::1]:1",), ("[::1]:1",)),
+        (r"\[::1\]:1", (), ("[::1]:1",)),
+        (r"::1:1", (), ()),
+    ],
+)
+def test_a_pattern_with_a_colon_is_tried_on_host_and_port_too(
+    pattern: str, of_4_2: tuple[str, ...], of_5_0: tuple[str, ...]
+) -> None:
+    brokers = {name: BrokerLoad(name) for name in ("a:1", "a:2", "[::1]:1")}
+    policies = [IsolationPolicy(("t/n",), (pattern,)), IsolationPolicy(("t/o",), ("nobody",), (pattern,), 1)]
+    for version, expected in (("4.2.4", of_4_2), ("5.0.1", of_5_0)):
+        rules = known(version).load
+        assert permitted("t/n", brokers, policies, rules) == permitted("t/o", brokers, policies, rules) == expected
+        shared = permitted("t/without", brokers, policies, rules)
+        assert shared == tuple(broker for broker in brokers if broker not in expected)
 
 
 def test_a_broker_takes_the_kind_of_topics_that_its_report_says() -> None:
@@ -145,30 +170,32 @@ def test_when_an_unload_can_bring_namespaces_apart(
     assert unload_is_useful(candidates, counts) is useful
 
 
-def _read(text: str) -> SemanticVersion:
-    version = semantic_version(text)
+def _read(text: str, library: VersionLibrary = "0.9") -> SemanticVersion:
+    version = semantic_version(text, library)
     assert version is not None, text
     return version
 
 
-def test_versions_come_in_the_order_of_their_standard() -> None:
+@pytest.mark.parametrize("library", ["0.9", "0.10"])
+def test_versions_come_in_the_order_of_their_standard(library: VersionLibrary) -> None:
     """semver.org, section 11; a number with a leading zero is none."""
     texts = (
         "0.9.9", "1.0.0-0", "1.0.0-2", "1.0.0-10", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-rc.1",
         "1.0.0", "1.0.1", "1.10.0", "2.0.0",
     )  # fmt: skip
-    versions = [_read(text) for text in texts]
+    versions = [_read(text, library) for text in texts]
     for at, older in enumerate(versions):
         assert [older.compare(other) < 0 for other in versions] == [place > at for place in range(len(versions))]
         assert [older.compare(other) == 0 for other in versions] == [place == at for place in range(len(versions))]
     for text in ("1.0.0-01", "1.0.0-rc.01.x", "01.0.0", "1.0", "1.0.0-"):
-        assert semantic_version(text) is None, text
-    assert semantic_version("1.0.0-" + "9" * 30) is not None
+        assert semantic_version(text, library) is None, text
 
 
 def test_only_the_newest_brokers_are_candidates() -> None:
     versions = {"a:1": "4.0.9", "b:1": "4.0.10", "c:1": "4.0.10+build", "d:1": None}
-    assert newest_version(("a:1", "b:1", "c:1"), versions) == ("b:1", "c:1")
+    of_4_2, of_5_0 = known("4.2.4").load, known("5.0.1").load
+    assert newest_version(("a:1", "b:1", "c:1"), versions, of_4_2) == ("b:1", "c:1")
+    assert newest_version(("a:1", "b:1", "c:1"), versions, of_5_0) == ("c:1",)
     for candidates in (("a:1", "d:1"), ()):
         refusal = newest_version(candidates, versions)
         assert isinstance(refusal, Rejection) and refusal.error == "BrokerFilterBadVersionException"
@@ -177,7 +204,9 @@ def test_only_the_newest_brokers_are_candidates() -> None:
 
 def test_numbers_of_a_version_are_java_integers() -> None:
     assert _read("2147483647.0.0").compare(_read("1234567890.9.9")) == 1
-    assert semantic_version("2147483648.0.0") is None and semantic_version("0.0.2147483648") is None
+    for text in ("2147483648.0.0", "0.0.2147483648"):
+        assert semantic_version(text, "0.9") is None
+    assert _read("1.0.0-" + "9" * 30).compare(_read("1.0.0-a")) < 0
     # One past the range is text, and so is what has a letter; text is compared letter by letter.
     assert _read("1.0.0-2147483647").compare(_read("1.0.0-9")) > 0
     assert _read("1.0.0-2147483648").compare(_read("1.0.0-9")) < 0
@@ -190,11 +219,58 @@ def test_numbers_of_a_version_are_java_integers() -> None:
     assert _read("1.0.0---1").compare(_read("1.0.0--1")) == -1
 
 
-def test_which_version_is_newest_depends_on_the_order_where_the_comparison_runs_in_a_circle() -> None:
-    texts = {"a:1": "1.0.0-2", "b:1": "1.0.0-10", "c:1": "1.0.0-1a"}
-    assert newest_version(("a:1", "b:1", "c:1"), texts) == ("c:1",)
-    assert newest_version(("b:1", "c:1", "a:1"), texts) == ("a:1",)
-    assert newest_version(("c:1", "a:1", "b:1"), texts) == ("b:1",)
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("9223372036854775807.0.2147483648", True),
+        ("9223372036854775808.0.0", False),
+        ("1.0.0-9223372036854775807", True),
+        ("1.0.0-rc.9223372036854775808", False),
+        ("1.0.0-rc9223372036854775808", True),
+        ("1.0.0+9223372036854775808", True),
+        ("1.0.0-01", False),
+    ],
+)
+def test_numbers_of_a_version_are_java_longs_for_the_later_library(text: str, is_read: bool) -> None:
+    assert (semantic_version(text, "0.10") is not None) is is_read
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("1.0.0-2147483647", "1.0.0-2147483648"),
+        ("1.0.0-2", "1.0.0-10"),
+        ("1.0.0--4", "1.0.0--5"),
+        ("1.0.0--10", "1.0.0--9"),
+        ("1.0.0--2147483648", "1.0.0-2147483647"),
+        ("1.0.0-0", "1.0.0-9"),
+        ("1.0.0-10", "1.0.0-1a"),
+        ("1.0.0+0010", "1.0.0+9"),
+        ("1.0.0+007", "1.0.0+07"),
+        ("1.0.0+2", "1.0.0+10"),
+        ("1.0.0+99999999999999999999", "1.0.0+a"),
+        ("1.0.0", "1.0.0+1"),
+    ],
+)
+def test_identifiers_are_numbers_of_digits_alone_for_the_later_library(older: str, newer: str) -> None:
+    one, other = _read(older, "0.10"), _read(newer, "0.10")
+    assert one.compare_with_build(other) < 0 < other.compare_with_build(one)
+
+
+def test_a_build_too_large_for_the_later_library_fails_where_two_are_compared() -> None:
+    rules = known("5.0.1").load
+    builds = {"a:1": "1.0.0+99999999999999999999", "b:1": "1.0.0+1", "c:1": "1.0.0+b"}
+    assert newest_version(("a:1", "c:1"), builds, rules) == ("c:1",)
+    refusal = newest_version(("a:1", "b:1"), builds, rules)
+    assert isinstance(refusal, Rejection) and refusal.error == "NumberFormatException"
+
+
+@pytest.mark.parametrize("release", ["4.2.4", "5.0.1"])
+def test_which_version_is_newest_depends_on_the_order_where_the_comparison_runs_in_a_circle(release: str) -> None:
+    texts, rules = {"a:1": "1.0.0-2", "b:1": "1.0.0-10", "c:1": "1.0.0-1a"}, known(release).load
+    assert newest_version(("a:1", "b:1", "c:1"), texts, rules) == ("c:1",)
+    assert newest_version(("b:1", "c:1", "a:1"), texts, rules) == ("a:1",)
+    assert newest_version(("c:1", "a:1", "b:1"), texts, rules) == ("b:1",)
 
 
 def test_build_metadata_only_decides_between_equal_versions() -> None:
@@ -204,11 +280,9 @@ def test_build_metadata_only_decides_between_equal_versions() -> None:
         assert _read(older).compare_with_build(_read(newer)) < 0 < _read(newer).compare_with_build(_read(older))
     assert _read("1.0.0+1").compare_with_build(_read("1.0.1")) == -1
     # Equal as versions, but compared with a third one each in its own way: the one with a build is kept.
-    assert newest_version(("a:1", "b:1", "c:1"), {"a:1": "1.0.0-0", "b:1": "1.0.0--0+1", "c:1": "1.0.0--a"}) == ("c:1",)
-    assert newest_version(("a:1", "b:1", "c:1"), {"a:1": "1.0.0-0", "b:1": "1.0.0--0", "c:1": "1.0.0--a"}) == (
-        "a:1",
-        "b:1",
-    )
+    rules, three = known("4.2.4").load, ("a:1", "b:1", "c:1")
+    assert newest_version(three, {"a:1": "1.0.0-0", "b:1": "1.0.0--0+1", "c:1": "1.0.0--a"}, rules) == ("c:1",)
+    assert newest_version(three, {"a:1": "1.0.0-0", "b:1": "1.0.0--0", "c:1": "1.0.0--a"}, rules) == ("a:1", "b:1")
 
 
 @pytest.mark.parametrize(
@@ -247,14 +321,3 @@ def test_a_bandwidth_weight_counts_in_the_new_spelling_unless_only_the_old_one_w
         loadBalancerBandwithOutResourceWeight=0.3, loadBalancerBandwidthOutResourceWeight=0.7
     )  # fmt: skip
     assert both.bandwidth_weights(rules) == (1.0, 0.7)
-
-
-def test_a_broker_without_a_file_has_the_defaults_of_its_release() -> None:
-    for version in ((2, 11, 0), (3, 0, 7), (4, 2, 4), (5, 0, 0)):
-        rules = load_rules(version)
-        settings = default_load_settings(rules)
-        assert settings.loadBalancerLoadSheddingStrategy == rules.default_shedder
-        assert settings.loadBalancerLoadPlacementStrategy == rules.default_placement
-        assert settings.loadBalancerMemoryResourceWeight == rules.memory_weight
-    assert default_load_settings(load_rules((5, 0, 0))).loadBalancerLoadSheddingStrategy == "AvgShedder"
-    assert default_load_settings(load_rules((4, 2, 4))).loadBalancerLoadSheddingStrategy != "AvgShedder"

@@ -15,10 +15,12 @@ from engine.balance.placement.strategies import LEAST_RESOURCE, ResourceMemory
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.strategies import AVERAGE, THRESHOLD
 from engine.balance.shedding.threshold import ThresholdMemory
-from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
+from engine.load_rules import LoadRules
 from tests.engine.balance.shedding_world import MB, broker, first, name, stats
+from tests.releases import known, leader_of, load_settings
 
-ANYWHERE = LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False)
+ANYWHERE = load_settings("4.2.4", loadBalancerDistributeBundlesEvenlyEnabled=False)
+BY_NUMBERS = known("4.2.4").load
 
 
 def last(_: str, placement: Placement) -> str:
@@ -62,17 +64,14 @@ def test_the_set_of_candidates_keeps_the_size_it_had_for_more_brokers() -> None:
 
 def test_what_the_average_strategy_has_drawn_counts_for_every_bundle_of_the_same_numbers() -> None:
     """S-2 and S-3: bundles that nobody reported all have the same numbers, so they follow the first one."""
-    leader = Leader(LoadSettings(
-        loadBalancerLoadSheddingStrategy=AVERAGE, loadBalancerLoadPlacementStrategy=AVERAGE,
-        loadBalancerDistributeBundlesEvenlyEnabled=False,
-    ))  # fmt: skip
+    leader = average_leader()
     state = reports_read(leader, elected(leader), [broker(f"b:{at}", 10) for at in (1, 2, 3)])
     assert answers(leader, state, name(1)) == ("b:1", "b:2", "b:3")
     state, _ = select(leader, state, name(1), last)
     assert answers(leader, state, name(2)) == ("b:3",)
 
 
-def average_leader(rules: LoadRules = CURRENT_LOAD_RULES) -> Leader:
+def average_leader(rules: LoadRules = BY_NUMBERS) -> Leader:
     settings = LoadSettings(
         loadBalancerLoadSheddingStrategy=AVERAGE, loadBalancerLoadPlacementStrategy=AVERAGE,
         loadBalancerDistributeBundlesEvenlyEnabled=False,
@@ -108,7 +107,7 @@ def test_an_equal_record_takes_over_the_broker_and_the_first_one_stays_the_key()
 
 
 def test_records_that_are_told_apart_keep_their_destination_until_the_leader_drops_them() -> None:
-    leader = average_leader(replace(CURRENT_LOAD_RULES, avg_destinations="bundle"))
+    leader = average_leader(replace(BY_NUMBERS, avg_destinations="bundle"))
     empty = [broker(f"b:{at}", 10) for at in (1, 2, 3)]
     state, _ = select(leader, reports_read(leader, elected(leader), empty), name(1), last)
     reported = reports_read(leader, state, [broker("b:1", 10, [stats(name(1), 1.0)]), *empty[1:]])
@@ -116,13 +115,16 @@ def test_records_that_are_told_apart_keep_their_destination_until_the_leader_dro
     assert answers(leader, reports_read(leader, reported, empty), name(1)) == ("b:1", "b:2", "b:3")
 
 
-def test_brokers_come_into_the_leaders_map_as_a_set_of_all_has_them_and_before_those_that_left_go() -> None:
-    """A set of twelve has 32 buckets from the start, and the map has 16 until the twelfth is in it."""
+@pytest.mark.parametrize(("roomy", "capacity"), [(True, 32), (False, 16)])
+def test_brokers_come_into_the_leaders_map_as_a_set_of_all_has_them_and_before_those_that_left_go(
+    roomy: bool, capacity: int
+) -> None:
+    """A roomy set of twelve has 32 buckets from the start, and the map has 16 until the twelfth is in it."""
     names = [f"broker-{at}:8080" for at in range(12)]
-    leader = Leader(ANYWHERE)
+    leader = Leader(ANYWHERE, rules=replace(BY_NUMBERS, roomy_sets=roomy))
     state = reports_read(leader, elected(leader), [broker(each, 10) for each in names])
-    assert (state.active.capacity, state.brokers.capacity) == (32, 32)
-    assert state.active.keys == hash_order_of_all(names).keys
+    assert (state.active.capacity, state.brokers.capacity) == (capacity, 32)
+    assert state.active.keys == hash_order_of_all(names, roomy=roomy).keys
     assert state.brokers.keys == concurrent_order(state.active).keys
     few = reports_read(leader, elected(leader), [broker(each, 10) for each in names[:11]])
     assert (few.active.capacity, few.brokers.capacity) == (16, 16)
@@ -158,7 +160,7 @@ def test_without_the_average_shedder_its_placement_remembers_nothing() -> None:
 
 def test_a_cycle_that_places_nothing_fills_the_set_of_candidates_too() -> None:
     """2.11 unloads first and chooses at the next look-up; thirteen names need a table of 32 buckets."""
-    leader = Leader(rules=load_rules((2, 11, 0)))
+    leader = leader_of("2.11.0")
     hot = broker("b:0", 99, [stats(name(at), 1.0, 20 * MB) for at in range(2)])
     state = reports_read(leader, elected(leader), [hot, *(broker(f"b:{at}", 1) for at in range(1, 13))])
     after, cycle = shed(leader, state, 60_000, first)
@@ -168,7 +170,7 @@ def test_a_cycle_that_places_nothing_fills_the_set_of_candidates_too() -> None:
 
 @pytest.mark.parametrize("others", [["b:1", "b:2"], ["b:8"]])
 def test_the_usage_of_a_broker_that_left_is_forgotten(others: list[str]) -> None:
-    leader = Leader(LoadSettings(loadBalancerLoadPlacementStrategy=LEAST_RESOURCE))
+    leader = leader_of("4.2.4", loadBalancerLoadPlacementStrategy=LEAST_RESOURCE)
     state = reports_read(leader, elected(leader), [broker(f"b:{at}", 10 * at) for at in (1, 2, 3)])
     state, _ = shed(leader, state, 60_000, first)
     state, _ = select(leader, state, name(1), first)

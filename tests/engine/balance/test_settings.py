@@ -10,6 +10,7 @@ import pytest
 
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, BalanceSettings, LoadSettings
 from engine.errors import Rejection
+from tests.releases import load_settings
 
 TESTS = Path(__file__).parents[2]
 RUNTIME = "admin/v2/brokers/configuration/runtime.json"
@@ -32,8 +33,9 @@ def test_a_default_is_the_one_of_a_broker_whose_configuration_does_not_change_it
         changed = LoadSettings().with_setting(name, answers[name].strip("[]"))
         assert isinstance(changed, LoadSettings), changed
         result.append(getattr(changed, name))
-    assert CHANGED_IN_BOTH.get(name, LOAD_SETTING_DEFAULTS[name]) == LOAD_SETTING_DEFAULTS[name]
-    assert name in CHANGED_IN_BOTH or LOAD_SETTING_DEFAULTS[name] in result
+    default = getattr(load_settings("4.2.4"), name)
+    assert CHANGED_IN_BOTH.get(name, default) == default
+    assert name in CHANGED_IN_BOTH or default in result
 
 
 def test_a_default_interval_is_the_one_of_a_broker_whose_configuration_does_not_change_it() -> None:

@@ -11,6 +11,7 @@ import pytest
 from engine.balance.limits import BundleStats
 from engine.balance.top_bundles import MeasuredBundle, comparable, is_heartbeat_namespace, partition_sort
 from engine.load_rules import load_rules
+from engine.releases import Release
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_a_namespace_of_host_and_port_is_a_brokers_own(namespace: str, is_own: b
 def test_bundles_less_than_a_step_apart_are_equal_in_earlier_releases_which_puts_no_order_on_three() -> None:
     def keys(version: tuple[int, int, int], *msgs: float) -> list[Any]:
         bundles = [MeasuredBundle(BundleStats("t/n/0x0_0x1", 0, 0, 0, rate)) for rate in msgs]
-        return [comparable(bundle, load_rules(version)) for bundle in bundles]
+        return [comparable(bundle, load_rules(Release(*version))) for bundle in bundles]
 
     some, none, more = keys((4, 0, 6), 60.0, 0.0, 120.0)
     assert not some > none and not more > some and more > none
@@ -63,7 +64,7 @@ def test_bundles_less_than_a_step_apart_are_equal_in_earlier_releases_which_puts
     exactly = keys((4, 0, 6), 0.0, 100.0)
     assert not exactly[1] > exactly[0], "a step apart is not more than a step apart"
     cached = [
-        comparable(MeasuredBundle(BundleStats("t/n/0x0_0x1"), *cache), load_rules((4, 0, 6)))
+        comparable(MeasuredBundle(BundleStats("t/n/0x0_0x1"), *cache), load_rules(Release(4, 0, 6)))
         for cache in ((100_001,), ())
     ]
     assert cached[0] > cached[1], "nothing is cached where nothing is known"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.bundles.boundaries import FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import SplitPlan
 from engine.bundles.preview import SplitPreview, preview_all
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings, behaviour_of
 from engine.errors import Rejection
+from tests.releases import known
 
 WHOLE = NamespaceBundles("t/n", (0, FULL_UPPER_BOUND))
 SETTINGS = BrokerSettings(loadBalancerNamespaceBundleMaxMsgRate=1000)
@@ -40,8 +43,8 @@ def test_B11_the_useless_half_is_seen_beforehand() -> None:
 
 
 def test_the_flow_line_has_a_plan_and_what_a_broker_would_answer() -> None:
-    """By name it fails while another algorithm is the default; its cuts can be had as positions."""
-    line = preview(WHOLE, "LARGEST", BUSY, SETTINGS)[FLOW_OR_QPS_EQUALLY_DIVIDE]
+    """Before 5.0 it fails by name while another algorithm is the default; its cuts can be had as positions."""
+    line = preview(WHOLE, "LARGEST", BUSY, SETTINGS, behaviour=known("4.2.4"))[FLOW_OR_QPS_EQUALLY_DIVIDE]
     assert line.refusal is not None
     assert line.refusal.status == 500
     assert isinstance(line.plan, SplitPlan)
@@ -126,7 +129,18 @@ def test_a_release_without_flow_refuses_it_by_name() -> None:
     assert set(refusals.values()) == {None}
 
 
-def test_nothing_to_split_is_refused_by_the_extensible_load_manager_only() -> None:
-    for manager, status in (("modular", None), ("extensible", 500)):
-        line = preview(WHOLE, "LARGEST", BUSY[:1], SETTINGS, load_manager=manager)["topic_count_equally_divide"]
-        assert (line.refusal.status if line.refusal else None) == status
+@pytest.mark.parametrize(
+    ("version", "manager", "status"),
+    [
+        ("4.2.4", "modular", None),
+        ("4.2.4", "extensible", 500),
+        ("5.0.1", "modular", None),
+        ("5.0.1", "extensible", None),
+    ],
+)
+def test_nothing_to_split_is_refused_by_the_extensible_load_manager_of_older_releases_only(
+    version: str, manager: str, status: int | None
+) -> None:
+    asked = {"load_manager": manager, "behaviour": known(version)}
+    line = preview(WHOLE, "LARGEST", BUSY[:1], SETTINGS, **asked)["topic_count_equally_divide"]
+    assert (line.refusal.status if line.refusal else None) == status

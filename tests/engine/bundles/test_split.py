@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from engine.bundles.boundaries import (
 from engine.bundles.loads import BundleAverage, TopicLoad, hottest_bundle, largest_bundle, with_partitions
 from engine.bundles.plan import SplitPlan, pulsar_admin_command
 from engine.bundles.split import carry_out, plan_split
-from engine.config import CURRENT, FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings, behaviour_of
+from engine.config import CURRENT, FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 
 MIB = 1_048_576
@@ -65,6 +66,17 @@ def named(answer: object) -> tuple[str, int]:
     """The name and the status of a refusal."""
     refusal = refusal_of(answer)
     return refusal.error, refusal.status
+
+
+def of(release: str) -> ReleaseBehaviour:
+    behaviour = behaviour_of(release)
+    assert isinstance(behaviour, ReleaseBehaviour), behaviour
+    return behaviour
+
+
+def cuts_of(answer: object) -> tuple[int, ...] | None:
+    assert isinstance(answer, SplitPlan), answer
+    return answer.cuts
 
 
 def codes(plan: SplitPlan) -> list[str]:
@@ -182,18 +194,32 @@ class TestRefusals:
         assert plan.cuts == (low + 1,)
         assert plan.changes
 
-    def test_the_flow_algorithm_by_name_while_another_is_the_default(self) -> None:
-        """Pulsar hands it no statistics then; asking for another one while flow is the default works."""
-        assert named(ask(algorithm=FLOW_OR_QPS_EQUALLY_DIVIDE)) == ("ClassCastException", 500)
-        assert planned(algorithm="range_equally_divide", settings=FLOW).changes
+    @pytest.mark.parametrize("manager", ["modular", "extensible"])
+    @pytest.mark.parametrize("release", ["3.0.0", "4.0.14", "4.2.5", "5.0.0-M1"])
+    def test_the_flow_algorithm_by_name_while_another_is_the_default(self, release: str, manager: str) -> None:
+        """Older brokers hand it no statistics then; asking for another one while flow is the default works."""
+        asked = partial(ask, load_manager=manager, behaviour=of(release))
+        assert named(asked(algorithm=FLOW_OR_QPS_EQUALLY_DIVIDE)) == ("ClassCastException", 500)
+        assert cuts_of(asked(algorithm="range_equally_divide", settings=FLOW)) == (0x7FFFFFFF,)
+
+    @pytest.mark.parametrize("manager", ["modular", "extensible"])
+    @pytest.mark.parametrize("release", ["5.0.0", "5.0.1"])
+    def test_the_flow_algorithm_by_name_works_in_5_0(self, release: str, manager: str) -> None:
+        asked = partial(ask, topics=topics_at(10, 20, 30, rate=20_000.0), load_manager=manager, behaviour=of(release))
+        by_name = asked(algorithm=FLOW_OR_QPS_EQUALLY_DIVIDE)
+        by_default = asked(algorithm=None, settings=FLOW)
+        assert cuts_of(by_name) == cuts_of(by_default) == (16, 26)
 
     def test_B06_a_cut_on_the_bundles_edge_is_refused(self) -> None:
         answer = ask(algorithm="topic_count_equally_divide", topics=topics_at(0, 0, 5))
         assert named(answer) == ("IllegalArgumentException", 412)
 
-    def test_nothing_to_split_is_an_error_with_the_extensible_load_manager(self) -> None:
-        answer = ask(algorithm="topic_count_equally_divide", topics=[], load_manager="extensible")
-        assert named(answer) == ("ServiceUnitNotReadyException", 500)
+    def test_nothing_to_split_is_an_error_with_the_extensible_load_manager_before_5_0(self) -> None:
+        asked = partial(ask, algorithm="topic_count_equally_divide", topics=[], load_manager="extensible")
+        assert named(asked(behaviour=of("4.2.5"))) == ("ServiceUnitNotReadyException", 500)
+        plan = asked(behaviour=of("5.0.1"))
+        assert isinstance(plan, SplitPlan), plan
+        assert (plan.status, plan.changes, codes(plan)) == (204, False, ["nothing-to-split"])
 
 
 class TestOutcome:
@@ -262,17 +288,41 @@ class TestOutcome:
         assert plan.children[1].topics == twins.topics
 
     def test_B07_a_doubled_cut_of_the_flow_rule_is_never_answered(self) -> None:
-        plan = planned(algorithm=None, settings=FLOW, topics=topics_at(100, 100, 101, rate=2000.0))
+        plan = planned(
+            algorithm=None, settings=FLOW, topics=topics_at(100, 100, 101, rate=2000.0), behaviour=of("4.2.4")
+        )
         assert (plan.cuts, plan.status, plan.changes, plan.after) == ((101, 101), None, False, WHOLE)
         warning = next(warning for warning in plan.warnings if warning.code == "never-answered")
         assert warning.positions == (101,)
 
-    def test_B08_doubled_positions_are_never_answered_and_the_command_has_them_once(self) -> None:
-        plan = planned(algorithm="specified_positions_divide", positions=[20, 15, 20])
-        assert (plan.status, plan.changes) == (None, False)
-        assert pulsar_admin_command(plan).endswith("-san specified_positions_divide -sb 15,20")
-        answer = ask(algorithm="specified_positions_divide", positions=[20, 15, 20], load_manager="extensible")
-        assert named(answer) == ("IllegalArgumentException", 412)
+    @pytest.mark.parametrize(
+        ("release", "manager", "is_answered"),
+        [
+            ("3.0.0", "modular", False),
+            ("4.0.13", "modular", False),
+            ("4.0.14", "modular", True),
+            ("4.1.3", "modular", False),
+            ("4.2.4", "modular", False),
+            ("4.2.4", "extensible", True),
+            ("4.2.5", "modular", True),
+            ("5.0.0-M1", "modular", False),
+            ("5.0.0", "modular", True),
+            ("5.0.1", "modular", True),
+            ("5.0.1", "extensible", True),
+        ],
+    )
+    def test_B08_doubled_positions_are_never_answered_or_refused(
+        self, release: str, manager: str, is_answered: bool
+    ) -> None:
+        """The failure was dropped until #26735, which went into 4.0.14, 4.2.5 and 5.0.0."""
+        positions = {"algorithm": "specified_positions_divide", "positions": [20, 15, 20]}
+        answer = ask(**positions, load_manager=manager, behaviour=of(release))
+        if is_answered:
+            assert named(answer) == ("IllegalArgumentException", 412)
+        else:
+            assert isinstance(answer, SplitPlan), answer
+            assert (answer.status, answer.changes) == (None, False)
+            assert pulsar_admin_command(answer).endswith("-san specified_positions_divide -sb 15,20")
 
     def test_B08_positions_that_have_no_effect_are_reported(self) -> None:
         outside = planned(HALVES, algorithm="specified_positions_divide", positions=[0x80000000, 15, 0])

@@ -9,6 +9,7 @@ from engine.bundles.split import Target, carry_out, resolve_target
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings, behaviour_of
 from engine.errors import Rejection
 from tests.engine.bundles.test_split import FLOW, HALVES, WHOLE, ask, planned, refusal_of, topics_at
+from tests.releases import known
 
 SPREAD = topics_at(10, 20, 0x90000000)
 """Each half gets a topic."""
@@ -49,7 +50,8 @@ def test_nothing_to_split_names_the_bundle() -> None:
 
 
 def test_only_the_doubled_cuts_are_never_answered_and_such_a_plan_changes_nothing() -> None:
-    plan = planned(algorithm="specified_positions_divide", positions=[20, 15, 20, 30], topics=topics_at(10, 40))
+    doubled = {"algorithm": "specified_positions_divide", "positions": [20, 15, 20, 30], "topics": topics_at(10, 40)}
+    plan = planned(**doubled, behaviour=known("4.2.4"))
     assert plan.warnings == (SplitWarning("never-answered", positions=(20,)),)
     assert (plan.cuts, plan.status) == ((15, 20, 20, 30), None)
     assert carry_out(plan, WHOLE) == SplitResult(WHOLE, ())

@@ -73,7 +73,7 @@ def test_B01_one_topic_in_a_bundle_is_nothing_to_split(algorithm: str) -> None:
 
 
 def test_B08_repeated_positions_are_never_answered_and_make_no_empty_bundle() -> None:
-    state = cluster(partitions=50)
+    state = replace(cluster(partitions=50), release="4.2.4")
 
     refused = refusal(state, SplitBundle("shop/eu", FIRST, "specified_positions_divide", (100, 100)))
 

@@ -234,11 +234,11 @@ def test_time_is_for_whoever_uses_it() -> None:
 
 def test_points_too_few_for_a_node_are_refused_and_everybody_stays() -> None:
     """A client whose node has no range cannot subscribe, and nobody else may stop for nothing."""
-    state = key_cluster(*(f"n{number}" for number in range(60)), mode="auto-split")
+    state = key_cluster(*(f"n{number}" for number in range(463)), mode="auto-split")
     refused = refusal(state, ShareKeys(KEY, "consistent-sticky", 1))
     assert (refused.error, refused.field) == ("IllegalArgumentException", "points")
     assert refused.message.startswith("Ranges for KeyShared policy must not be empty. (all points of node ")
-    assert len(shared(after(state, ShareKeys(KEY, "consistent-sticky", 9))).consumers) == 60
+    assert len(shared(after(state, ShareKeys(KEY, "consistent-sticky", 9))).consumers) == 463
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from engine.cluster.commands import (
     RemoveTopic,
     RepartitionTopic,
     SendByProducers,
+    SetSetting,
 )
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve, objection
@@ -35,16 +36,18 @@ from engine.cluster.journal.codec import (
     state_to_plain,
 )
 from engine.cluster.journal.plain import encode, to_plain
-from engine.cluster.producers.evolve import folded_producers
+from engine.cluster.producers.evolve import folded_producers, refolded_producers
 from engine.cluster.producers.state import (
     PartitionFailed,
     ProducerClosed,
+    ProducerLimitChanged,
     ProducerPartitionsGrown,
     ProducerPlan,
     ProducersAdded,
     ProducersSeen,
     ProducersSent,
     ProducerTimePassed,
+    Tally,
 )
 from engine.cluster.state import ClusterState
 from engine.errors import InputError, Rejection
@@ -159,6 +162,46 @@ def test_growing_the_topic_is_seen_by_its_producers_and_by_no_others() -> None:
     assert waited.state.producer_topics[1].now_ms == 60_000
 
 
+def test_the_limit_of_producers_is_that_of_the_setting_from_the_moment_it_has() -> None:
+    timeline = timeline_after(LAZY)
+    assert producers_of(timeline).producers.topic.max_producers == 0
+    timeline = timeline.submit(SetSetting("maxProducersPerTopic", "1"))[0]
+    assert producers_of(timeline).happened[-1] == ProducerLimitChanged(ORDERS, 1)
+    assert producers_of(timeline).tally == Tally()
+    # Three lazy producers are at one partition each and stay; eager ones, which open all six, are refused.
+    refused = refusal(timeline.state, add(count=2))
+    assert (refused.error, refused.field) == ("ProducerBusy", "maxProducersPerTopic")
+    assert len(producers_of(timeline).producers.producers) == 3
+    timeline = timeline.submit(SetSetting("maxProducersPerTopic", "0"))[0]
+    assert producers_of(timeline.submit(add(count=2))[0]).tally.created == 2
+
+
+def test_producers_that_come_later_meet_the_limit_that_holds_by_then() -> None:
+    limited = after(cluster(), SetSetting("maxProducersPerTopic", "2"))
+    state = after(limited, add(count=4))
+    (topic,) = state.producer_topics
+    assert (topic.tally.created, topic.tally.refused, topic.producers.topic.max_producers) == (2, 2, 2)
+    assert [len(there) for there in topic.producers.topic.connected] == [2] * 6
+    assert parse_state(serialise_state(state)).producer_topics[0].producers == topic.producers
+
+
+def test_one_who_was_refused_draws_anew_at_the_next_attempt() -> None:
+    limited = after(cluster(), SetSetting("maxProducersPerTopic", "1"))
+    (topic,) = after(limited, add(count=40, lazy=True)).producer_topics
+    assert topic.tally.created == 6 == len({at for at, there in enumerate(topic.producers.topic.connected) if there})
+
+
+def test_settings_that_always_held_leave_out_who_would_have_been_refused() -> None:
+    state = timeline_after("producer add count 4", "producer send all", "producer close #3").state
+    settings = replace(state.settings, maxProducersPerTopic=2)
+    (topic,) = refolded_producers(state, settings)
+    assert len(topic.producers.producers) == 2
+    assert [type(event).__name__ for event in topic.happened] == [
+        "ProducersSeen", "ProducerLimitChanged", "ProducersAdded", "ProducersSent"
+    ]  # fmt: skip
+    assert refolded_producers(state, state.settings) is state.producer_topics
+
+
 def test_deleting_the_topic_takes_its_producers_along() -> None:
     state = after(timeline_after(LAZY).state, RemoveTopic(ORDERS))
     assert state.producer_topics == ()
@@ -228,6 +271,7 @@ def test_a_history_that_cannot_be_says_why(events: list[Any], reason: str) -> No
         (ProducersSeen("persistent://t/n/x", 1, 3, 0), "no partitioned topic"),
         (ProducerClosed(ORDERS, 0), "no producers of"),
         (ProducerPartitionsGrown(ORDERS, 9), "by that of their topic only"),
+        (ProducerLimitChanged(ORDERS, 9), "by that of the setting"),
     ],
 )
 def test_an_event_from_outside_that_does_not_fit_is_kept_out(event: Any, reason: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.cluster.commands import (
@@ -19,7 +21,7 @@ from engine.cluster.commands import (
 )
 from engine.cluster.decide import decide
 from engine.cluster.limits import MAX_PARTITIONS, MAX_POSITIONS, NAME_LIMIT_BYTES
-from tests.engine.cluster.support import AUDIT, ORDERS, cluster, refusal
+from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster, refusal
 
 FIRST = "0x00000000_0x40000000"
 LONG = "x" * (NAME_LIMIT_BYTES + 1)
@@ -71,11 +73,45 @@ REFUSED: list[tuple[Command, str, int, str]] = [
     (SplitBundle("shop/eu", "rubbish"), "IllegalArgumentException", 412, ""),
     (SplitBundle("shop/eu", FIRST, "no_such_algorithm"), "RestException", 412, "Unsupported"),
     (SplitBundle("shop/eu", FIRST, "specified_positions_divide"), "RestException", 412, "splitBoundaries"),
-    (SplitBundle("shop/eu", FIRST, "flow_or_qps_equally_divide"), "ClassCastException", 500, "default"),
     (SplitBundle("shop/eu", FIRST, "specified_positions_divide", (2**63,)), "RestException", 400, "64-bit"),
     (SplitBundle("shop/eu", FIRST, None, (1,) * (MAX_POSITIONS + 1)), "TooManyPositions", 0, "up to 10000"),
     (SplitBundle("shop/eu", LONG), "IllegalArgumentException", 0, "65536 bytes"),
 ]
+
+
+FLOW = SplitBundle("shop/eu", FIRST, "flow_or_qps_equally_divide")
+TWICE = SplitBundle("shop/eu", FIRST, "specified_positions_divide", (100, 100))
+BLANK_LAST, BLANK_FIRST = AddTopic("persistent://shop/eu/x ", 3), AddTopic("persistent://shop/eu/\tx", 3)
+BY_RELEASE = [
+    ("4.2.5", FLOW, "ClassCastException", 500),
+    ("5.0.0-M1", FLOW, "ClassCastException", 500),
+    ("5.0.1", FLOW, "NothingToSplit", 204),
+    ("4.2.4", TWICE, "NeverAnswered", 0),
+    ("4.2.5", TWICE, "IllegalArgumentException", 412),
+    ("5.0.1", TWICE, "IllegalArgumentException", 412),
+    ("5.0.1", BLANK_LAST, "RestException", 412),
+    ("5.0.1", BLANK_FIRST, "RestException", 412),
+    ("5.0.0", BLANK_LAST, "RestException", 412),
+]
+TAKEN = [
+    ("4.2.5", BLANK_LAST),
+    ("5.0.0-M1", BLANK_FIRST),
+    ("5.0.1", AddTopic("persistent://shop/eu/x ")),
+    ("5.0.1", AddTopic("persistent://shop/eu/ x")),
+    ("5.0.1", AddTopic("persistent://shop/eu/x y", 3)),
+    ("5.0.1", AddTopic("persistent://shop/eu/\u3000x", 3)),
+]
+
+
+@pytest.mark.parametrize(("release", "command", "error", "status"), BY_RELEASE)
+def test_some_refusals_depend_on_the_release(release: str, command: Command, error: str, status: int) -> None:
+    refused = refusal(replace(cluster(), release=release), command)
+    assert (refused.error, refused.status) == (error, status)
+
+
+@pytest.mark.parametrize(("release", "command"), TAKEN)
+def test_names_with_blanks_that_a_release_takes(release: str, command: AddTopic) -> None:
+    assert command.topic in after(replace(cluster(), release=release), command).topics
 
 
 @pytest.mark.parametrize(("command", "error", "status", "piece"), REFUSED, ids=lambda value: repr(value)[:60])

@@ -192,12 +192,12 @@ def test_the_look_ahead_is_full_at_the_smaller_of_two_limits() -> None:
     }
     assert facts_of(look_ahead(90, 30, 200), "keyshared_lookahead") == expected(
         "blocks", numbers, "msgInReplay", "readPosition", "consumers[].availablePermits",
-        blocked="bc", by="a", waiting=120, setting=(LOOK_AHEAD[0], 30, 2_000, "broker"),
+        blocked="bc", by="a", waiting=120, setting=(LOOK_AHEAD[0], 30, 4_000, "broker"),
     )  # fmt: skip
     of_subscription = facts_of(look_ahead(80, 30, 80), "keyshared_lookahead")
     assert (of_subscription["numbers"]["limit"], of_subscription["setting"]) == (
         80,
-        (LOOK_AHEAD[1], 80, 20_000, "broker"),
+        (LOOK_AHEAD[1], 80, 40_000, "broker"),
     )
     equal = facts_of(look_ahead(90, 30, 90), "keyshared_lookahead")
     assert equal["setting"][0] == LOOK_AHEAD[0]

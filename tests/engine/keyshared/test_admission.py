@@ -76,13 +76,11 @@ def test_mode_and_ordering_count_only_for_key_shared() -> None:
 
 def test_settings_and_mode_decide_the_selector() -> None:
     plain, halving = BrokerSettings(), BrokerSettings(subscriptionKeySharedUseConsistentHashing=False)
-    classic = BrokerSettings(subscriptionKeySharedUseClassicPersistentImplementation=True)
     assert isinstance(selector_for(KeySharedMode.AUTO_SPLIT, plain), RingSelector)
     assert isinstance(selector_for(KeySharedMode.AUTO_SPLIT, halving), AutoSplitSelector)
     assert isinstance(selector_for(KeySharedMode.STICKY, halving), StickySelector)
     assert isinstance(selector_for(KeySharedMode.STICKY, plain, release("4.0.6")), LegacyStickySelector)
-    highest = [accepted(selector_for(KeySharedMode.AUTO_SPLIT, each)).slots.high for each in (plain, classic)]
-    assert highest == [65_535, 2_147_483_646]
+    assert accepted(selector_for(KeySharedMode.AUTO_SPLIT, plain)).slots.high == 65_535
     old = accepted(selector_for(KeySharedMode.AUTO_SPLIT, halving, release("3.3.6")))
     assert (old.slots.slot(65_536), accepted(selector_for(KeySharedMode.AUTO_SPLIT, halving)).slots.slot(65_536)) == (
         0,
@@ -119,13 +117,29 @@ def test_terms_of_which_nothing_is_said_are_those_of_a_broker_that_is_not_config
     assert delivery_terms(PLAIN, BrokerSettings()) == DeliveryTerms()
 
 
+@pytest.mark.parametrize(
+    ("version", "last_slot", "order"),
+    [
+        ("3.3.6", 2_147_483_647, OrderRule.RECENTLY_JOINED),
+        ("4.0.0", 2_147_483_646, OrderRule.RECENTLY_JOINED),
+        ("4.2.5", 2_147_483_646, OrderRule.RECENTLY_JOINED),
+        ("5.0.0-M1", 2_147_483_646, OrderRule.RECENTLY_JOINED),
+        ("5.0.0", 65_535, OrderRule.DRAINING_HASHES),
+        ("5.0.1", 65_535, OrderRule.DRAINING_HASHES),
+    ],
+)
+def test_the_classic_dispatcher_can_be_chosen_in_4_x_only(version: str, last_slot: int, order: OrderRule) -> None:
+    """Before there is no other one, and since 5.0 it is gone: the setting is ignored."""
+    settings = BrokerSettings(subscriptionKeySharedUseClassicPersistentImplementation=True)
+    assert accepted(selector_for(KeySharedMode.AUTO_SPLIT, settings, release(version))).slots.high == last_slot
+    assert delivery_terms(PLAIN, settings, release(version)).order is order
+
+
 def test_draining_is_for_auto_split_in_strict_order_outside_the_classic_dispatcher() -> None:
     plain = BrokerSettings()
-    classic = BrokerSettings(subscriptionKeySharedUseClassicPersistentImplementation=True)
     assert delivery_terms(PLAIN, plain).order is OrderRule.DRAINING_HASHES
     assert delivery_terms(STICKY, plain).order is OrderRule.NONE
     assert delivery_terms(LOOSE, plain).order is OrderRule.NONE
-    assert delivery_terms(PLAIN, classic).order is OrderRule.RECENTLY_JOINED
     assert delivery_terms(STICKY, plain, release("3.0.2")).order is OrderRule.RECENTLY_JOINED
     assert not delivery_terms(LOOSE, plain).keeps_slot_order
     assert not delivery_terms(PLAIN, plain, release("4.0.6")).takes_back

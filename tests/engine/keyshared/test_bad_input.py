@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
-from engine.keyshared.consistent_sticky import RangeForm, moved_slots, node_point, node_ranges, ranges_of_node
+from engine.keyshared.consistent_sticky import moved_slots, node_point, node_ranges, ranges_of_node
 from engine.keyshared.delivery_state import RecentlyJoined
 from engine.keyshared.explain import explain_key
 from engine.keyshared.keys import EntryMetadata, sticky_key
@@ -37,28 +37,7 @@ def test_too_many_points_are_refused_before_any_is_hashed() -> None:
     assert isinstance(moved_slots(0, 1, 2), Rejection)
 
 
-def test_a_slot_belongs_to_the_first_point_at_or_after_it_and_the_smaller_node_keeps_a_point() -> None:
-    """Against the rule written out plainly, slot by slot, where 1200 points stand."""
-    points, nodes = 100, 12
-    holders: dict[int, int] = {}
-    for node in range(nodes):
-        for point in range(points):
-            holders.setdefault(node_point(node, point), node)
-    assert len(holders) < points * nodes
-    owner = holders[min(holders)]
-    expected = [0] * 65_536
-    for slot in reversed(range(65_536)):
-        owner = holders.get(slot, owner)
-        expected[slot] = owner
-    result = accepted(node_ranges(points, nodes))
-    for node, pieces in enumerate(result):
-        assert all(expected[slot] == node for piece in pieces for slot in range(piece.start, piece.end + 1))
-        assert accepted(ranges_of_node(points, nodes, node)) == pieces
-        assert policy_problem(tuple((piece.start, piece.end) for piece in pieces)) is None
-    assert sum(piece.size for pieces in result for piece in pieces) == 65_536
-
-
-def test_the_form_of_the_article_takes_point_after_point_and_the_later_one_keeps_a_slot() -> None:
+def test_points_are_taken_point_by_point_and_the_later_one_keeps_a_slot() -> None:
     """Against the rule written out plainly, where 1200 points meet in places."""
     points, nodes = 100, 12
     holders: dict[int, int] = {}
@@ -72,15 +51,15 @@ def test_the_form_of_the_article_takes_point_after_point_and_the_later_one_keeps
     for slot in sorted(holders):
         expected[holders[slot]].append(HashRange(start, slot))
         start = slot + 1
-    declared = accepted(node_ranges(points, nodes, RangeForm.ARTICLE))
+    declared = accepted(node_ranges(points, nodes))
     assert declared == tuple(map(tuple, expected))
     for node, pieces in enumerate(declared):
-        assert accepted(ranges_of_node(points, nodes, node, RangeForm.ARTICLE)) == pieces
+        assert accepted(ranges_of_node(points, nodes, node)) == pieces
         assert policy_problem(tuple((piece.start, piece.end) for piece in pieces)) is None
 
 
 def test_four_nodes_with_four_points_have_the_shares_of_the_article() -> None:
-    declared = accepted(node_ranges(4, 4, RangeForm.ARTICLE))
+    declared = accepted(node_ranges(4, 4))
     shares = [round(100 * sum(piece.size for piece in pieces) / 65_536, 1) for pieces in declared]
     assert shares == [27.1, 24.3, 30.5, 18.1]
     assert sum(map(len, declared)) == 17
@@ -88,9 +67,9 @@ def test_four_nodes_with_four_points_have_the_shares_of_the_article() -> None:
 
 def test_a_point_on_the_last_slot_keeps_it() -> None:
     """The last node of 21 gets nothing for being the last where node 19 has a point there."""
-    assert node_point(19, 2_856, RangeForm.ARTICLE) == 65_535
+    assert node_point(19, 2_856) == 65_535
     for points, owner in ((2_856, 20), (2_857, 19)):
-        declared = accepted(node_ranges(points, 21, RangeForm.ARTICLE))
+        declared = accepted(node_ranges(points, 21))
         assert [node for node, pieces in enumerate(declared) if pieces[-1].end == 65_535] == [owner]
 
 

@@ -94,7 +94,7 @@ def test_one_key_that_outweighs_a_fair_part_is_hot_wherever_it_falls() -> None:
     assert (luck.hottest_key, round(luck.hottest_share, 4)) == (KEYS[7], round(100 / 199, 4))
     assert luck_of(selector, {KEYS[0]: 5}).verdict is Verdict.HOT_KEY
     assert luck_of(selector, {KEYS[0]: 5, KEYS[1]: 5}).verdict is Verdict.CHANCE
-    assert luck_of(ring(["a"]), {KEYS[0]: 5}).verdict is Verdict.CHANCE
+    assert luck_of(ring(["a"]), {KEYS[0]: 5}).verdict is Verdict.NOTHING
 
 
 def test_several_heavy_keys_that_meet_are_hot_although_none_outweighs_a_fair_part() -> None:
@@ -287,10 +287,13 @@ def test_the_odds_of_messages_count_them_in_keys_of_the_average_weight() -> None
 
 def test_without_consumers_or_keys_or_messages_nothing_is_uneven() -> None:
     nobody = luck_of(ring(), alike(5))
-    assert (nobody.verdict, nobody.by_chance, nobody.ownerless_keys) == (Verdict.CHANCE, None, 5)
-    for counts in ({}, dict.fromkeys(KEYS[:8], 0.0)):
+    assert (nobody.verdict, nobody.by_chance, nobody.ownerless_keys) == (Verdict.NOTHING, None, 5)
+    for counts, verdict in (({}, Verdict.NOTHING), (dict.fromkeys(KEYS[:8], 0.0), Verdict.CHANCE)):
         luck: Luck = luck_of(three_of_auto_split(), counts)
-        assert (luck.verdict, luck.hottest_share) == (Verdict.CHANCE, 0.0)
+        assert (luck.verdict, luck.hottest_share) == (verdict, 0.0)
+    everything, a_part = (sticky(sticky_selector(), ((start, 65_535),)) for start in (0, 50_000))
+    assert luck_of(everything, alike(50)).verdict is Verdict.NOTHING
+    assert luck_of(a_part, alike(50)).verdict is Verdict.DECLARED
     out = sticky(sticky_selector(), ((0, 0),), ((70_000, 70_001),))
     assert luck_of(out, alike(5)).ownerless_keys == 5
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import Rejection
-from engine.keyshared.consistent_sticky import MAX_POINTS, RangeForm, moved_slots, node_ranges
+from engine.keyshared.consistent_sticky import MAX_POINTS, moved_slots, node_ranges
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
 from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan, plan_scaling
 from engine.keyshared.scaling_modes import ScalingMode
@@ -17,9 +17,9 @@ from tests.engine.keyshared.selectors import accepted
 
 KEYS = [f"key-{number}".encode() for number in range(300)] + [b"", b"\xff\x00"]
 SPACE = HashRange(0, 65_535)
-PLANS = st.tuples(
-    st.integers(1, 30), st.integers(1, 9), st.integers(1, 9), st.randoms(), st.sampled_from(RangeForm)
-).filter(lambda drawn: drawn[1] != drawn[2])
+PLANS = st.tuples(st.integers(1, 30), st.integers(1, 9), st.integers(1, 9), st.randoms()).filter(
+    lambda drawn: drawn[1] != drawn[2]
+)
 
 
 def declared(pieces: tuple[HashRange, ...]) -> DeclaredRanges:
@@ -38,16 +38,16 @@ def running_before(plan: ScalingPlan) -> Selector:
     return selector
 
 
-def drawn_plan(drawn: tuple[int, int, int, object, RangeForm]) -> ScalingPlan:
-    points, before, after, chooser, form = drawn
+def drawn_plan(drawn: tuple[int, int, int, object]) -> ScalingPlan:
+    points, before, after, chooser = drawn
     leaving = chooser.sample(range(before), before - after) if after < before else None  # type: ignore[attr-defined]
-    return accepted(plan_scaling(points, before, after, KEYS, leaving=leaving, form=form))
+    return accepted(plan_scaling(points, before, after, KEYS, leaving=leaving))
 
 
 @given(PLANS)
 @settings(max_examples=40, deadline=None)
 def test_moves_are_exactly_the_keys_and_slots_whose_owner_differs_at_the_broker(
-    drawn: tuple[int, int, int, object, RangeForm],
+    drawn: tuple[int, int, int, object],
 ) -> None:
     plan = drawn_plan(drawn)
     was, now = running_before(plan), accepted(sticky_selector())
@@ -68,7 +68,7 @@ def test_moves_are_exactly_the_keys_and_slots_whose_owner_differs_at_the_broker(
 @given(PLANS)
 @settings(max_examples=40, deadline=None)
 def test_in_the_order_of_turns_no_node_is_refused_and_what_stays_only_shrinks_or_only_grows(
-    drawn: tuple[int, int, int, object, RangeForm],
+    drawn: tuple[int, int, int, object],
 ) -> None:
     plan = drawn_plan(drawn)
     stops, restarts, starts = plan.in_turns
@@ -84,7 +84,7 @@ def test_in_the_order_of_turns_no_node_is_refused_and_what_stays_only_shrinks_or
 @given(PLANS)
 @settings(max_examples=40, deadline=None)
 def test_a_node_that_starts_too_early_is_refused_by_the_consumer_that_is_named(
-    drawn: tuple[int, int, int, object, RangeForm],
+    drawn: tuple[int, int, int, object],
 ) -> None:
     plan = drawn_plan(drawn)
     if not plan.moves:
@@ -97,16 +97,10 @@ def test_a_node_that_starts_too_early_is_refused_by_the_consumer_that_is_named(
     assert early.message == plan.too_early.message
 
 
-@pytest.mark.parametrize("form", RangeForm)
-def test_one_more_node_takes_slots_and_moves_none_between_the_others(form: RangeForm) -> None:
-    plan = accepted(plan_scaling(100, 4, 5, KEYS, form=form))
+def test_one_more_node_takes_slots_and_moves_none_between_the_others() -> None:
+    plan = accepted(plan_scaling(100, 4, 5, KEYS))
     assert {move.target for move in plan.moves} == {4}
-    assert plan.moved_slots == moved_slots(100, 4, 5, form)
-    assert plan.forms[0].form is form
-    assert {form.form: form.moved_slots for form in plan.forms} == {
-        each: moved_slots(100, 4, 5, each) for each in RangeForm
-    }
-    assert plan.forms[0].ranges == sum(len(node.after) for node in plan.nodes)
+    assert plan.moved_slots == moved_slots(100, 4, 5)
     assert [step.action for step in plan.steps] == list(PlanAction)
     assert plan.steps[0].nodes == (0, 1, 2, 3)
     assert plan.steps[2].nodes == (0, 1, 2, 3, 4)

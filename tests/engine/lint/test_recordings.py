@@ -65,6 +65,14 @@ EXPECTED: dict[str, dict[str, int]] = {
     # Since #24730 a gap between ranges of one consumer is a gap.
     "v4.0.7-c-keyshared-sticky-gaps": {GAPS: 6},
     "v4.0.7-c-keyshared-sticky-gaps-any-order": {GAPS: 6},
+    # Two named m1, v-a in four and three moments; two-1 and two-11; ranges that nobody has yet in four moments.
+    "v5.0.1-a-wire-6p-hash": {DUPLICATES: 4},
+    "v5.0.1-a-wire-6p-modulo": {DUPLICATES: 4},
+    "v5.0.1-b-failover-nonpartitioned-hash": {COLLIDE: 1},
+    "v5.0.1-c-keyshared-ring": {NAMESAKES: 3},
+    "v5.0.1-c-keyshared-sticky": {GAPS: 4},
+    # One topic alone above the limit of 40 messages/s.
+    "v5.0.1-d-flow-msgrate-4x40": {HOT: 5},
 }
 for _version in ("3.0.2", "3.0.7", "3.3.2", "4.0.0", "4.0.7"):
     EXPECTED[f"v{_version}-c-keyshared-autosplit"] = {HOT: 4, NAMESAKES: 4}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.errors import Rejection
@@ -49,6 +51,34 @@ def test_one_that_would_wait_for_exclusive_access_is_reported_with_the_holder() 
     assert isinstance(answer, Rejection)
     assert answer.error == "StillWaiting" and "first" in answer.message and answer.field == "accessMode"
     assert connect(topic, 1, 2, "second", "WaitForExclusive")[1] == "second"
+
+
+@pytest.mark.parametrize(
+    ("limit", "mode", "name", "message"),
+    [
+        (0, "Shared", "third", ""),
+        (-1, "Shared", "third", ""),
+        (3, "Shared", "third", ""),
+        (2, "Shared", "third", "Topic reached max producers limit"),
+        (1, "Shared", "third", "Topic reached max producers limit"),
+        # The broker looks at the number before it looks at the name, and at the access mode before both.
+        (2, "Shared", "first", "Topic reached max producers limit"),
+        (2, "Exclusive", "third", "Topic has existing shared producers"),
+        (1, "ExclusiveWithFencing", "third", ""),
+    ],
+)
+def test_a_full_partition_takes_nobody_else(limit: int, mode: AccessMode, name: str, message: str) -> None:
+    topic = PartitionedTopic(((), ()), max_producers=limit)
+    filled, first = connect(replace(topic, max_producers=0), 0, 1, "first", "Shared")
+    filled, second = connect(filled, 0, 2, "second", "Shared")
+    assert (first, second) == ("first", "second")
+    after, answers = connect_all(replace(filled, max_producers=limit), (0, 1), 3, name, mode)
+    refused = answers[0]
+    assert (refused.message if isinstance(refused, Rejection) else "") == message
+    if limit == 2 and isinstance(refused, Rejection) and refused.field == "maxProducersPerTopic":
+        assert refused.error == "ProducerBusy"
+    assert answers[1] == name and after.has(3, 1)
+    assert after.has(3, 0) == (message == "")
 
 
 def test_namesakes_are_refused_at_one_partition_and_not_at_another() -> None:

@@ -28,7 +28,7 @@ def moves_of(view: BrokersView) -> tuple[AheadMove, ...]:
 @pytest.mark.parametrize("scene", [scene.name for scene in BROKER_SCENES])
 def test_every_scene_is_answered_by_its_release(scene: str) -> None:
     view = view_of(scene, 3)
-    assert view.given.release == broker_scene(scene).release
+    assert view.given.behaviour.label == broker_scene(scene).release
     assert not view.given.problems
 
 
@@ -81,7 +81,24 @@ def test_the_defaults_of_5_0_shed_the_same_cluster_otherwise() -> None:
     old, new = view_of("uneven", 20), view_of("upgrade", 20)
     assert (old.shedder, new.shedder) == ("ThresholdShedder", "AvgShedder")
     assert old.ahead.start.loads == new.ahead.start.loads
-    assert {move.bundle for move in moves_of(old)} != {move.bundle for move in moves_of(new)}
+    unloads = (len(moves_of(old)), len(moves_of(new)))
+    assert unloads == (2, 5)
+    after = (old.ahead.after.usage.max_over_mean, new.ahead.after.usage.max_over_mean)
+    assert after == pytest.approx((1.485, 1.18), abs=0.001)
+
+
+def test_with_the_defaults_of_5_0_1_a_broker_sheds_half_of_the_difference_to_the_one_that_was_planned() -> None:
+    view = view_of("uneven", 2, release="5.0.1")
+    decision = view.ahead.cycles[1].decision
+    assert isinstance(decision, SheddingCycle)
+    [shedding] = [verdict for verdict in decision.plan.verdicts if verdict.outcome == "sheds"]
+    assert (shedding.broker, shedding.need) == ("broker-1:8080", 5000.0)
+    assert [(move.msgs_per_sec, move.destination) for move in moves_of(view)] == [
+        (4500.0, "broker-4:8080"),
+        (400.0, "broker-4:8080"),
+    ]
+    reasons = [unload.selection.placement.reason for unload in decision.unloads if unload.selection is not None]
+    assert reasons == ["planned", "planned"]
 
 
 def test_the_other_manager_is_asked_as_if_all_brokers_ran_it() -> None:

@@ -145,7 +145,7 @@ def test_an_expectation_that_does_not_hold_says_what_is_there(expectation: str, 
 def test_producers_can_be_expected_where_a_subscription_is_shown_and_bundles_where_producers_are() -> None:
     text = "new topics 2 partitions 4 consumers 2\nproducer add count 2 on topic-0\n"
     assert failures(f"{text}expect producers = 2\nexpect consumers = 2") == []
-    assert failures(f"{START}expect bundles public/default = 4") == []
+    assert failures(f"{START}expect bundles public/default = 32") == []
     (failure,) = failures("new topics 2 consumers 2\nexpect objects = 0")
     assert "there are no producers" in failure.reason
 

@@ -6,6 +6,7 @@ import pytest
 
 from engine.cluster.journal.invariants import faults
 from engine.cluster.keys.state import SharingMode
+from engine.config import CURRENT
 from engine.errors import InputError
 from engine.scenarios.synthetic import KEY_SUBSCRIPTION, MAX_KEY_CONSUMERS, MAX_KEYS, synthetic_keys
 
@@ -22,7 +23,7 @@ def test_a_made_up_state_is_a_valid_one_of_its_mode(mode: str, keys: int, consum
     assert subscription.mode.value == mode
     assert [consumer.name for consumer in subscription.consumers] == [f"worker-{number}" for number in range(consumers)]
     assert list(subscription.keys) == [f"order-{number}".encode() for number in range(keys)]
-    assert result.state.release == (release or "4.2.4")
+    assert result.state.release == (release or CURRENT.label)
     assert (subscription.key, subscription.delivery.backlog) == (KEY_SUBSCRIPTION, {})
     assert f"{keys:,} keys" in result.source and mode in result.source
 
@@ -55,7 +56,7 @@ def test_every_number_out_of_its_limits_is_named_at_once() -> None:
     ("points", "consumers", "reason"),
     [
         (0, 2, "a node needs 1 point or more, not 0"),
-        (1, 60, "Ranges for KeyShared policy must not be empty. (all points of node 38 are on slots of others; "),
+        (1, 463, "Ranges for KeyShared policy must not be empty. (all points of node 407 are on slots of others; "),
     ],
 )
 def test_points_that_no_node_can_use_are_refused(points: int, consumers: int, reason: str) -> None:

@@ -6,11 +6,12 @@ import math
 
 import pytest
 
+from engine.balance.ahead.model import ShedStart
 from engine.errors import Rejection
 from engine.scenarios.broker_scenes import embedded_brokers
 from engine.views.brokers.heirs import BrokerHeirsView, broker_heirs, broker_losses
 from engine.views.brokers.model import BrokersInput, BrokersQuestion, Change
-from engine.views.brokers.view import brokers_input, brokers_view
+from engine.views.brokers.view import brokers_input, brokers_view, usages_of
 
 MODULAR = BrokersQuestion()
 EXTENSIBLE = BrokersQuestion(load_manager="extensible")
@@ -82,3 +83,22 @@ def test_what_cannot_die_is_refused(gone: tuple[str, ...], code: str) -> None:
 
 def test_rules_that_no_broker_starts_with_are_refused() -> None:
     assert isinstance(broker_losses(given(), BrokersQuestion(shedder="absent")), Rejection)
+
+
+@pytest.mark.parametrize("known", BROKERS)
+def test_a_loss_after_which_no_usage_is_known_comes_last_and_leaves_the_others_in_order(
+    known: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The usage of one broker alone is known: without it none is, whichever place in the list it has."""
+
+    def usages(start: ShedStart) -> dict[str, float]:
+        return {broker: usage if broker == known else math.nan for broker, usage in usages_of(start).items()}
+
+    monkeypatch.setattr("engine.views.brokers.heirs.usages_of", usages)
+    losses = broker_losses(given(), MODULAR)
+    assert not isinstance(losses, Rejection)
+    after = [loss.usage_after for loss in losses]
+    assert (losses[-1].broker, math.isnan(after[-1])) == (known, True)
+    assert after[:-1] == sorted(after[:-1], reverse=True)
+    (other,) = [broker for broker in BROKERS[:2] if broker != known][:1]
+    assert heirs(other).heirs[0].broker == known

@@ -246,7 +246,9 @@ def test_what_decided_is_the_usage_or_the_traffic_that_is_too_little_to_move() -
 
 def test_a_plan_that_the_filters_do_not_follow_is_kept_beside_what_happens() -> None:
     """AvgShedder plans for the emptiest broker, which already has more bundles of the namespace than others."""
-    coming = brokers_frame(answer(brokers_input(broker_scene("upgrade").inputs(), "5.0")), 1).next
+    evenly = (("loadBalancerDistributeBundlesEvenlyEnabled", "true"),)
+    given = brokers_input(broker_scene("upgrade").inputs(), "5.0")
+    coming = brokers_frame(answer(given, BrokersQuestion(settings=evenly)), 1).next
     assert coming is not None
     planned = {move.planned for move in coming.moves}
     assert planned == {"broker-4:8080"}
@@ -273,3 +275,33 @@ def test_a_limit_that_no_usage_reaches_is_not_drawn() -> None:
     rows = brokers_frame(answer(given(odd, report_of("b:2", []))), 0).rows
     assert [bar.threshold for row in rows for bar in row.bars] == [None] * 10
     assert {bar.resource for bar in rows[0].bars if not bar.counts} == {"memory", "direct_memory"}
+
+
+SHEDDING, PLACING = "loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy"
+LEAST_RATE = "LeastLongTermMessageRate"
+
+
+@pytest.mark.parametrize(
+    ("release", "shedder", "settings", "placement"),
+    [
+        ("4.2.4", None, {}, LEAST_RATE),
+        ("5.0.1", None, {}, "AvgShedder"),
+        ("4.2.4", None, {SHEDDING: "AvgShedder"}, LEAST_RATE),
+        ("4.2.4", "AvgShedder", {}, "AvgShedder"),
+        ("5.0.1", None, {SHEDDING: "ThresholdShedder"}, LEAST_RATE),
+        ("5.0.1", "UniformLoadShedder", {}, LEAST_RATE),
+        ("5.0.1", None, {PLACING: "RoundRobinBrokerSelector"}, "RoundRobinBrokerSelector"),
+        ("5.0.1", None, {SHEDDING: "ThresholdShedder", PLACING: "AvgShedder"}, LEAST_RATE),
+        ("4.2.4", None, {SHEDDING: "ThresholdShedder", PLACING: "AvgShedder"}, None),
+    ],
+)
+def test_the_placement_is_the_one_that_a_broker_starts_with(
+    release: str, shedder: str | None, settings: dict[str, str], placement: str | None
+) -> None:
+    """None: it refuses to start."""
+    given = brokers_input(broker_scene("uneven").inputs(), release)
+    view = brokers_view(given, BrokersQuestion(shedder=shedder, settings=tuple(settings.items()), cycles=1))
+    if placement is None:
+        assert isinstance(view, Rejection) and view.error == "IllegalArgumentException"
+    else:
+        assert not isinstance(view, Rejection) and view.placement == placement

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.cluster.timeline import Timeline
+from engine.config import CURRENT
 from engine.keyshared.fairness import fairness_of
 from engine.scenarios.synthetic import synthetic_keys
 from engine.views.keys.view import key_colours, keys_view
@@ -16,7 +17,12 @@ STATES = {
     "halved": ("share auto-split", "add a", "add b", "add c"),
     "gaps": ("share sticky", "add a ranges 0-99,200-40000", "add b ranges 50000-60000"),
     "nodes": ("share consistent-sticky points 8", "add a", "add b"),
-    "classic": ("set subscriptionKeySharedUseClassicPersistentImplementation true", "add a", "add b"),
+    "classic": (
+        "release 4.2.4",
+        "set subscriptionKeySharedUseClassicPersistentImplementation true",
+        "add a",
+        "add b",
+    ),
     "name_i": ("release 2.11.0", "add c-1", "add c-11", "add c-1"),
     "name_nul_i": ("release 3.2.3", "add c", "add c", "add d"),
     "indexed_replace": ("release 3.3.2", "add c", "add c", "add d"),
@@ -92,7 +98,7 @@ def test_the_status_names_mode_form_and_order() -> None:
     assert (reported["ring"].topic, reported["ring"].subscriptions, reported["ring"].release) == (
         TOPIC,
         (KEY,),
-        "4.2.4",
+        CURRENT.label,
     )
 
 

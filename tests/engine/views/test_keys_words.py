@@ -78,7 +78,7 @@ def test_each_other_verdict_says_what_it_rests_on() -> None:
     assert luck_sentence(wrong) == "1 key is served by another consumer than the one that has the slot"
     assert luck_sentence(luck_of(ring(), {b"k": 1})) == "no known key has an owner, so there is nothing to judge"
     assert luck_sentence(luck_of(auto_split(), {})) == "no known key has an owner, so there is nothing to judge"
-    assert luck_sentence(luck_of(ring(["a"]), {b"k": 1})) == "one consumer has every key"
+    assert luck_sentence(luck_of(ring(["a"]), {b"k": 1})) == "the only consumer has every key there is"
 
 
 def notices_of(*lines: str) -> dict[str, str]:

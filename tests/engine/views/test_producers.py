@@ -136,6 +136,7 @@ def test_the_curve_has_the_topic_among_its_points_and_goes_to_twice_as_many(part
     ("lines", "code"),
     [
         (("partition fail 2",), "producers-down"),
+        (("set maxProducersPerTopic 1",), "producers-full"),
         ((f"topic partitions {ORDERS} 9",), "producers-behind"),
         (("producer add client python lazy named py",), "producers-clients-disagree"),
         (("producer add lazy partial 2 named p", "producer send p key k"), "producers-keys-ignored"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.admin.files import AnswerFile
-from engine.admin.moments import read_dump
+from engine.admin.moments import read_moments
 from engine.cluster.commands import Command
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline
@@ -28,7 +28,7 @@ DRAINING_ALONE = Path(__file__).parents[2] / "recordings" / "c-keyshared-drainin
 def opened_draining() -> Opened:
     """The fifth answers of a recording alone, about a topic of this name."""
     answer = b'{"persistent://t/n/x": %s}' % gzip.decompress(DRAINING_ALONE.read_bytes())
-    return open_moments(read_dump(AnswerFile("x.json", answer)))
+    return open_moments(read_moments(AnswerFile("x.json", answer)))
 
 
 def main_view(found: Opened, *lines: str) -> DashboardView:

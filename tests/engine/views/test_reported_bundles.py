@@ -12,7 +12,7 @@ import pytest
 
 from engine.admin.files import AnswerFile
 from engine.admin.interruptions import Interruption
-from engine.admin.moments import combined, read_dump, read_moments
+from engine.admin.moments import combined, read_moments
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from engine.scenarios.opening import LOAD_REPORTS_ALONE, Opened, open_moments
@@ -33,7 +33,7 @@ def raw(path: Path) -> dict[str, Any]:
 
 def opened_with(*reports: dict[str, Any]) -> Opened:
     files = [AnswerFile(f"{at}-load-report.json", json.dumps(report).encode()) for at, report in enumerate(reports)]
-    return open_moments(read_dump(*files))
+    return open_moments(read_moments(*files))
 
 
 def shown(opened: Opened) -> DashboardView:
@@ -98,7 +98,7 @@ def test_a_bundle_of_nobody_has_no_numbers() -> None:
 def test_beside_topics_their_sums_are_shown_and_nothing_else() -> None:
     stats = {"persistent://public/default/x": {"subscriptions": {}, "publishers": []}}
     named = AnswerFile("stats.json", json.dumps(stats).encode())
-    opened = open_moments(read_dump(named, AnswerFile("load-report.json", json.dumps(raw(ONE)).encode())))
+    opened = open_moments(read_moments(named, AnswerFile("load-report.json", json.dumps(raw(ONE)).encode())))
     view = shown(opened)
     assert view.brokers == () and [node.reported for node in roots(view).values() if node.reported] == []
     assert LOAD_REPORTS_ALONE not in [note.code for note in opened.notes]

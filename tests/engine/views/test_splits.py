@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.cluster.grammar.reading import parse_command
@@ -68,7 +70,7 @@ def test_the_cuts_by_flow_are_those_the_recorded_broker_made() -> None:
 
 
 def test_flow_asked_for_by_name_is_refused_while_another_algorithm_is_the_default() -> None:
-    state = cluster(["a"], {f"topic-{at}": 1 for at in range(80)}, rate=500.0)
+    state = replace(cluster(["a"], {f"topic-{at}": 1 for at in range(80)}, rate=500.0), release="4.2.4")
     view = split_preview(state, NAMESPACE, RANGE)
     (option,) = [
         option for option in view.options if option.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not option.as_proposed
@@ -78,6 +80,16 @@ def test_flow_asked_for_by_name_is_refused_while_another_algorithm_is_the_defaul
     command = parse_command(option.command_text, state)
     after, rejection = Timeline.start(state).submit(command)  # type: ignore[arg-type]
     assert rejection is None and after.state.namespaces[NAMESPACE].splits[0].cuts == option.cuts
+
+
+def test_flow_by_name_and_its_command_in_5_0() -> None:
+    state = replace(cluster(["a"], {f"topic-{at}": 1 for at in range(80)}, rate=500.0), release="5.0.1")
+    view = split_preview(state, NAMESPACE, RANGE)
+    (option,) = [
+        option for option in view.options if option.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not option.as_proposed
+    ]
+    assert option.refusal is None and option.status == 204
+    assert option.admin_line.endswith(f"-san {FLOW_OR_QPS_EQUALLY_DIVIDE}")
 
 
 def test_LARGEST_is_found_and_named_by_its_range() -> None:

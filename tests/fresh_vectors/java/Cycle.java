@@ -157,15 +157,17 @@ final class Cycle {
     /** A strategy of Pulsar's of which the smallest name wins where it draws. */
     private final class Smallest implements ModularLoadManagerStrategy {
         private final ModularLoadManagerStrategy asked;
+        private final Plans plans;
 
         private Smallest(ModularLoadManagerStrategy asked) {
             this.asked = asked;
+            plans = asked instanceof AvgShedder shedder ? new Plans(shedder) : null;
         }
 
         @Override
         public Optional<String> selectBroker(
                 Set<String> candidates, BundleData bundle, LoadData known, ServiceConfiguration conf) {
-            boolean knows = !(asked instanceof AvgShedder) || knows(candidates, bundle);
+            boolean knows = plans == null || candidates.contains(plans.kept().get(bundle));
             Optional<String> picked = asked.selectBroker(candidates, bundle, known, conf);
             if (drawn && knows) {
                 return picked; // asked again because it is overloaded, and it remembers what it drew
@@ -174,20 +176,27 @@ final class Cycle {
             if (!knows) {
                 drawn = true;
                 answers = candidates;
-                Json.<Map<BundleData, String>>field(asked, "bundleBrokerMap").put(bundle, new TreeSet<>(candidates).first());
+                plans.kept().put(bundle, new TreeSet<>(candidates).first());
             }
             for (var declared : asked.getClass().getDeclaredFields()) {
                 if (declared.getName().equals("bestBrokers") && picked.isPresent()) {
                     answers = Json.<List<String>>field(asked, "bestBrokers");
                 }
             }
-            answers = List.copyOf(answers);
-            return answers.stream().min(String::compareTo);
+            return smallest(answers);
         }
 
-        private boolean knows(Set<String> candidates, BundleData bundle) {
-            String planned = Json.<Map<BundleData, String>>field(asked, "bundleBrokerMap").get(bundle);
-            return planned != null && candidates.contains(planned);
+        /** What releases from 5.0 on ask instead; before, it overrides nothing. */
+        public Optional<String> selectBrokerForBundle(
+                Set<String> candidates, String name, BundleData bundle, LoadData known, ServiceConfiguration conf) {
+            return plans == null
+                    ? selectBroker(candidates, bundle, known, conf)
+                    : smallest(plans.answers(candidates, name, bundle, known, conf));
+        }
+
+        private Optional<String> smallest(Collection<String> possible) {
+            answers = List.copyOf(possible);
+            return answers.stream().min(String::compareTo);
         }
 
         @Override

@@ -1,5 +1,6 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -34,12 +35,15 @@ final class ExtensibleFilters {
             filter.filterAsync(candidates, null, Context.of(settings, Context.store(loads, Set.of()), null, null)).join();
         } catch (CompletionException refused) {
             error = refused.getCause().getClass().getSimpleName();
+        } catch (NumberFormatException refused) {
+            error = refused.getClass().getSimpleName();
         }
         return Filters.left(candidates.keySet(), error);
     }
 
+    /** Read as from the store, since releases differ in what else there is. */
     private static BrokerLookupData registered(String version) {
-        return new BrokerLookupData(null, null, null, null, Map.of(), Map.of(), true, true, null, 0, version, Map.of());
+        return Json.MAPPER.convertValue(Collections.singletonMap("brokerVersion", version), BrokerLookupData.class);
     }
 
     private static BrokerLoadData load(JsonNode entry) {

@@ -26,7 +26,7 @@ final class Filters {
                     kind.equals("class_filter") ? new BrokerLoadManagerClassFilter() : new BrokerVersionFilter();
             try {
                 filter.filter(candidates, new BundleData(), leader.data, Json.settings(in));
-            } catch (BrokerFilterException refused) {
+            } catch (BrokerFilterException | NumberFormatException refused) {
                 error = refused.getClass().getSimpleName();
             }
         }

@@ -3,6 +3,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -119,6 +121,8 @@ final class Json {
             var method = type.getDeclaredMethod(name, parameters);
             method.setAccessible(true);
             return (T) method.invoke(of, given);
+        } catch (InvocationTargetException error) {
+            throw error.getCause() instanceof RuntimeException thrown ? thrown : new IllegalStateException(error.getCause());
         } catch (ReflectiveOperationException error) {
             throw new IllegalStateException(error);
         }
@@ -133,14 +137,27 @@ final class Json {
         }
     }
 
-    /** An object whose constructor has not run. */
+    /** An object whose constructor has not run, but that has the loggers which its class keeps in objects (from 5.0 on). */
     static <T> T bare(Class<T> type) {
         try {
             var unsafe = declared(named("sun.misc.Unsafe"), "theUnsafe").get(null);
             var allocate = unsafe.getClass().getMethod("allocateInstance", Class.class);
-            return type.cast(allocate.invoke(unsafe, type));
+            T made = type.cast(allocate.invoke(unsafe, type));
+            for (Class<?> each = type; each != null; each = each.getSuperclass()) {
+                giveLoggers(made, each);
+            }
+            return made;
         } catch (ReflectiveOperationException error) {
             throw new IllegalStateException(error);
+        }
+    }
+
+    private static void giveLoggers(Object made, Class<?> declaring) throws ReflectiveOperationException {
+        for (Field field : declaring.getDeclaredFields()) {
+            Class<?> type = field.getType();
+            if (type.getName().equals("io.github.merlimat.slog.Logger") && !Modifier.isStatic(field.getModifiers())) {
+                set(made, declaring, field.getName(), type.getMethod("get", Class.class).invoke(null, declaring));
+            }
         }
     }
 

@@ -12,6 +12,7 @@ from engine.bundles.loads import TopicLoad, topic_load
 from engine.config import RANGE_EQUALLY_DIVIDE, BrokerSettings
 from engine.names import TopicName, parse_topic_name
 from tests.golden.harness import Line, checks
+from tests.golden.load_lines import release_in_force
 
 Given = dict[str, Any]
 Answer = dict[str, Any]
@@ -76,7 +77,7 @@ def autosplit_extensible(line: Line) -> None:
             tuple(seen.get("splitting", ())),
             frozenset(seen.get("notOwned", ())),
         )
-        memory, decision = cycle(memory, observation, _settings(config), limits)
+        memory, decision = cycle(memory, observation, _settings(config), limits, release_in_force())
         answers.append(_cycle_answer(decision))
     assert {"cycles": answers} == line["out"]
     _check_expectation(line.get("expect", {}), answers)

@@ -47,6 +47,7 @@ from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
 from tests.golden.harness import Line, checks
+from tests.golden.load_lines import release_in_force
 
 Given = dict[str, Any]
 Answer = dict[str, Any]
@@ -312,7 +313,7 @@ def split_plan(given: Given) -> Answer:
     topics = topics_in(target, with_partitions(_loads(given["topics"]) or (), given["partitions"]))
     settings = _limits(given["config"], given["defaultAlgorithm"])
     algorithm = resolve_algorithm(given["algorithm"], given["defaultAlgorithm"])
-    cuts = choose_cuts(target, algorithm, given["positions"], topics, settings)
+    cuts = choose_cuts(target, algorithm, given["positions"], topics, settings, behaviour=release_in_force())
     if isinstance(cuts, Rejection):
         return _error(cuts) | {"stage": "sync"}
     if not cuts:

@@ -21,6 +21,7 @@ from engine.hashing import (
 )
 from engine.names import partition_index
 from tests.golden.harness import checks
+from tests.golden.load_lines import release_in_force
 
 Line = dict[str, Any]
 
@@ -63,13 +64,14 @@ def check_choice(line: Line) -> None:
     """The sorted order and the active consumer; the explanation names the same one."""
     consumers = connected_in(line)
     topic, index, flag = line["topic"], line["partitionIndex"], line["consistent"]
-    choice = choose(consumers, topic, index, consistent_hashing=flag)
+    asked = {"consistent_hashing": flag, "behaviour": release_in_force()}
+    choice = choose(consumers, topic, index, **asked)
     assert choice is not None
     assert [consumer.consumer_id for consumer in choice.order] == line["order"]
     assert choice.active.consumer_id == line["selected"]
     assert choice.active.name == line["selectedName"]
     assert choice.index == line["selectedIndex"]
-    why = explain_choice(consumers, topic, index, consistent_hashing=flag)
+    why = explain_choice(consumers, topic, index, **asked)
     assert why is not None and why.choice == choice
     if why.ring is not None:
         assert why.ring.claims[-1].consumer == choice.active
@@ -87,6 +89,7 @@ def check_sequence(line: Line) -> None:
             consistent_hashing=line["consistent"],
             max_consumers=line["maxConsumers"],
             delay_ms=0,
+            behaviour=release_in_force(),
         )
     )
     for number, step in enumerate(line["steps"]):

@@ -20,7 +20,7 @@ from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.settings import LoadSettings
 from engine.errors import Rejection
 from tests.golden.harness import Line, checks
-from tests.golden.load_lines import known_of
+from tests.golden.load_lines import known_of, rules_in_force
 
 
 def _answer(candidates: Sequence[str]) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def version_filter(line: Line) -> None:
     if not given["config"]["preferLaterVersions"]:
         assert _answer(given["candidates"]) == line["out"]
         return
-    newest = newest_version(given["candidates"], _versions(line))
+    newest = newest_version(given["candidates"], _versions(line), rules_in_force())
     if isinstance(newest, Rejection):
         assert {**_answer(given["candidates"]), "error": newest.error} == line["out"]
     else:
@@ -79,9 +79,10 @@ def version_filter_extensible(line: Line) -> None:
     given, versions = line["in"], _versions(line)
     settings = LoadSettings(preferLaterVersions=given["config"]["preferLaterVersions"])
     loads = {name: BrokerLoad(name, version=versions.get(name)) for name in given["candidates"]}
-    assert sorted(candidates_of("t/n/0x0_0x1", loads, settings, ClusterPolicies()).brokers) == line["out"]["candidates"]
+    left = candidates_of("t/n/0x0_0x1", loads, settings, ClusterPolicies(), rules_in_force()).brokers
+    assert sorted(left) == line["out"]["candidates"]
     asks = settings.preferLaterVersions and given["candidates"]
-    newest = newest_version(given["candidates"], versions) if asks else None
+    newest = newest_version(given["candidates"], versions, rules_in_force()) if asks else None
     assert line["out"].get("error") == (newest.error if isinstance(newest, Rejection) else None)
 
 

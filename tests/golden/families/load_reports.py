@@ -29,7 +29,7 @@ def percent_usage(line: Line) -> None:
 @checks("broker_load_weighted", kind="max_usage")
 def usage(line: Line) -> None:
     load, settings = load_of(line["in"]["broker"]), settings_of(line["in"]["config"])
-    answer = {"max": written(max_usage(load)), "weighted": written(weighted_usage(load, settings))}
+    answer = {"max": written(max_usage(load)), "weighted": written(weighted_usage(load, settings, rules_in_force()))}
     assert answer == line["out"]
 
 
@@ -111,5 +111,5 @@ def top(line: Line) -> None:
         settings_of(given.get("config", {})), loadBalancerMaxNumberOfBundlesInBundleLoadReport=given["k"]
     )
     bundles = {entry["bundle"]: _measured(entry) for entry in given["bundles"]}
-    reported = top_bundles([bundles[name] for name in concurrent_order(bundles)], settings)
+    reported = top_bundles([bundles[name] for name in concurrent_order(bundles)], settings, rules_in_force())
     assert {"top": [stats.bundle for stats in reported]} == line["out"]

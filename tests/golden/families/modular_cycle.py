@@ -11,10 +11,12 @@ from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement
+from engine.balance.placement.strategies import check_placement, in_force
 from engine.balance.settings import MODULAR_CLASS
+from engine.balance.shedding.strategies import AVERAGE, check_shedder
 from engine.errors import Rejection
 from tests.golden.harness import Line, checks
-from tests.golden.load_lines import Given, load_of, settings_of, stats_of, written
+from tests.golden.load_lines import Given, load_of, rules_in_force, settings_of, stats_of, written
 
 
 def _smallest(_: str, placement: Placement) -> str:
@@ -44,7 +46,8 @@ def _leader(given: Given) -> Leader:
         for row in given.get("isolation", {}).values()
     )
     policies = ClusterPolicies(isolation, given.get("antiAffinity", {}), given.get("domains", {}))
-    return Leader(settings_of(given["config"]), policies)
+    rules = rules_in_force()
+    return Leader(in_force(settings_of(given["config"]), rules), policies, rules)
 
 
 def _brokers(state: LeaderState) -> dict[str, Any]:
@@ -94,3 +97,21 @@ def modular_cycle(line: Line) -> None:
             case other:
                 raise AssertionError(f"no step {other!r} is known")
         assert answer == expected, f"step {place} ({step['op']})"
+
+
+@checks("strategy_pairing")
+def strategy_pairing(line: Line) -> None:
+    """Which strategies a manager starts with; "" stands for the default."""
+    named = {name: value for name, value in line["in"].items() if value}
+    settings, rules = settings_of(named), rules_in_force()
+    refused = check_shedder(settings, rules) or check_placement(settings, rules)
+    if refused is not None:
+        assert {"error": refused.error} == line["out"]
+        return
+    taken = in_force(settings, rules)
+    shedding, placement = taken.loadBalancerLoadSheddingStrategy, taken.loadBalancerLoadPlacementStrategy
+    assert {
+        "shedding": shedding,
+        "placement": placement,
+        "one_object": shedding == placement == AVERAGE,
+    } == line["out"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.balance.averages import BundleData, new_bundle_data
+from engine.balance.averages import new_bundle_data
 from engine.balance.java_maps import MapOrder, concurrent_order, hash_order
 from engine.balance.placement.strategies import (
     ResourceMemory,
@@ -15,7 +15,9 @@ from engine.balance.placement.strategies import (
     place_least_resource,
     place_round_robin,
     placed_average,
+    usage_by_reports,
 )
+from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, shed_average
 from engine.errors import Rejection
 from tests.golden.families.shedding import average_answer
@@ -73,25 +75,31 @@ def place_avg(line: Line) -> None:
             memory, plan = shed_average(memory, leader.view(), settings, rules_in_force())
             answers.append(average_answer(leader, memory, unloads(plan)))
             continue
-        data = leader.data.get(step["bundle"], new_bundle_data())
-        expected = line["out"]["steps"][len(answers)]
-        memory, answer = _placed(memory, step, data, expected)
+        memory, answer = _placed(leader, memory, step, line["out"]["steps"][len(answers)], settings)
         answers.append(answer)
     assert {"steps": answers} == line["out"]
 
 
 def _placed(
-    memory: AverageMemory, step: dict[str, Any], data: BundleData, expected: dict[str, Any]
+    leader: LeaderLines,
+    memory: AverageMemory,
+    step: dict[str, Any],
+    expected: dict[str, Any],
+    settings: LoadSettings,
 ) -> tuple[AverageMemory, dict[str, Any]]:
-    placed = place_average(memory, step["bundle"], data, list(hash_order(step["candidates"])), rules_in_force())
+    rules, bundle = rules_in_force(), step["bundle"]
+    data = leader.data.get(bundle, new_bundle_data())
+    usage_of = usage_by_reports(leader.known, settings, rules)
+    candidates = list(hash_order(step["candidates"]))
+    placed = place_average(memory, bundle, data, candidates, rules, usage_of=usage_of, settings=settings)
     if isinstance(placed, Rejection):
         return memory, {"error": placed.error}
-    picked = expected.get("picked")
-    assert picked in placed.answers
-    return placed_average(memory, step["bundle"], data, picked, rules_in_force()), {
-        "answers": list(placed.answers),
-        "picked": picked,
-    }
+    answer = {"answers": list(placed.answers), "picked": expected.get("picked")}
+    if not placed.answers:
+        assert answer["picked"] is None
+        return memory, answer
+    assert answer["picked"] in placed.answers
+    return placed_average(memory, bundle, data, answer["picked"], rules), answer
 
 
 @checks("round_robin")

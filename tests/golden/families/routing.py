@@ -21,6 +21,7 @@ from engine.routing.routers import (
 )
 from engine.routing.stats import ConsumerStats, ReplicatorStats, SubscriptionStats, TopicStats, aggregate
 from tests.golden.harness import checks
+from tests.golden.load_lines import release_in_force
 
 Line = dict[str, Any]
 
@@ -218,12 +219,13 @@ def check_publishers(line: Line) -> None:
         groups.append(group)
         sizes.append(each["averageMsgSize"])
         rates.append(each["msgRateIn"])
-    same(in_full(aggregate_publishers(groups)), line["aggregate"]["publishers"], "aggregate")
-    total = aggregate(
+    same(in_full(aggregate_publishers(groups, release_in_force())), line["aggregate"]["publishers"], "aggregate")
+    partitions = (
         TopicStats(average_msg_size_bytes=size, msg_rate_in_msgs_per_sec=rate, publishers=group)
         for size, rate, group in zip(sizes, rates, groups, strict=True)
     )
-    assert in_full(total.publishers) == in_full(aggregate_publishers(groups))
+    total = aggregate(partitions, release_in_force())
+    assert in_full(total.publishers) == in_full(aggregate_publishers(groups, release_in_force()))
     same(total.average_msg_size_bytes, line["aggregate"]["averageMsgSize"], "average size")
     same(total.msg_rate_in_msgs_per_sec, line["aggregate"]["msgRateIn"], "rate")
 
@@ -236,5 +238,5 @@ def in_full(group: PublisherGroups) -> list[Line]:
 @checks("partitioned_stats", kind="partitioned_stats")
 def check_partitioned_stats(line: Line) -> None:
     """The whole aggregate of a topic: its numbers, publishers, subscriptions with consumers, replication."""
-    total = aggregate(topic_of(each) for each in line["in"]["partitions"])
+    total = aggregate((topic_of(each) for each in line["in"]["partitions"]), release_in_force())
     same(written_topic(total), line["out"], "aggregate")

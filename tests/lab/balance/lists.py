@@ -119,7 +119,8 @@ class ListHistory:
         algorithm = rules.settings.defaultNamespaceBundleSplitAlgorithm
         candidates: list[tuple[int, ...]] = []
         for topics in self.topics(namespace, at_ms) or [[]]:
-            cuts = choose_cuts(bundle, algorithm, None, topics_in(bundle, topics), rules.settings)
+            inside = topics_in(bundle, topics)
+            cuts = choose_cuts(bundle, algorithm, None, inside, rules.settings, behaviour=rules.behaviour)
             candidates.append(() if cuts is None or isinstance(cuts, Rejection) else tuple(cuts))
         return candidates
 

@@ -18,8 +18,8 @@ from engine.balance.leadership.shedding import SheddingCycle, shed
 from engine.balance.leadership.state import Leader, LeaderState, brokers_changed, elected, reports_read
 from engine.balance.placement.model import Placement
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings, default_load_settings
+from engine.config import ReleaseBehaviour
 from engine.errors import Rejection
-from engine.load_rules import LoadRules
 from engine.verify.report import Ledger
 from engine.verify.statistics import RELATIVE
 from tests.lab.balance.modular import average_text, is_same, storings
@@ -36,9 +36,9 @@ _POLLED_MS: Final = 500
 _RULE: Final = "doLoadShedding"
 
 
-def load_settings(named: dict[str, str], rules: LoadRules) -> LoadSettings:
+def load_settings(named: dict[str, str], behaviour: ReleaseBehaviour) -> LoadSettings:
     """The settings of a scenario that are about shedding and placement; what cannot be read has its default."""
-    settings = default_load_settings(rules)
+    settings = default_load_settings(behaviour)
     for name, text in named.items():
         if name in LOAD_SETTING_DEFAULTS:
             changed = settings.with_setting(name, text)

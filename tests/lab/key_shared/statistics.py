@@ -7,6 +7,7 @@ from typing import Final
 
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts
 from engine.config import BrokerSettings
+from engine.keyshared.admission import uses_classic_dispatcher
 from engine.verify.consumers import connect_ranks
 from engine.verify.key_ranges import where_they_differ
 from engine.verify.report import FactKind, Ledger
@@ -62,10 +63,7 @@ def compare_form(
     consumers: Sequence[ConsumerFacts],
 ) -> None:
     """Compare how ranges are written: pairs of numbers since 4.0, texts before and in the classic dispatcher."""
-    classic = (
-        modelled.behaviour.key_shared_order == "recently-joined"
-        or settings.subscriptionKeySharedUseClassicPersistentImplementation
-    )
+    classic = uses_classic_dispatcher(settings, modelled.behaviour)
     forms = {ARRAYS for consumer in consumers if consumer.range_arrays} | {
         TEXTS for consumer in consumers if consumer.range_texts
     }

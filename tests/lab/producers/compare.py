@@ -81,6 +81,8 @@ class ProducersComparison:
             at: tuple(publisher.producer_name or "" for publisher in topic.publishers)
             for at, topic in partitions.items()
         }
+        if now.eager_close:
+            self._model.close_eager()
         self._start(step, now, listed, self._model)
         self._compare_messages(now, self._send(now, self._model))
         if shown is None:

@@ -86,9 +86,18 @@ class ModelledProducers:
         names = {name for there in listed.values() for name in there} - set(replaced)
         for owner in tuple(self._flags):
             if names.isdisjoint(self._names_of(owner)):
-                self._producers.pop(owner, None)
-                self.topic = disconnect(self.topic, owner, range(self.topic.partitions))
-                del self._flags[owner]
+                self._close(owner)
+
+    def close_eager(self) -> None:
+        """Close all producers that did not start lazily."""
+        for owner in tuple(self._flags):
+            if not self._producers[owner].producer.settings.starts_lazily:
+                self._close(owner)
+
+    def _close(self, owner: int) -> None:
+        self._producers.pop(owner, None)
+        self.topic = disconnect(self.topic, owner, range(self.topic.partitions))
+        del self._flags[owner]
 
     def _names_of(self, owner: int) -> set[str]:
         mine = (one for there in self.topic.connected for one in there if one.owner == owner)

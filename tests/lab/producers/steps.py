@@ -30,7 +30,7 @@ _ROUTERS: Final[dict[str, RouterKind]] = {
     "RoundRobinPartition": "RoundRobinPartition",
 }
 _HASHINGS: Final[tuple[HashingScheme, ...]] = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
-_PARTIAL_ROUTER: Final = re.compile(r"PartialRoundRobinMessageRouterImpl\((\d+)\)")
+_PARTIAL_ROUTER: Final = re.compile(r"PartialRoundRobin(?:MessageRouterImpl)?\((\d+)\)")
 _KEYLESS: Final = re.compile(r"(\d+) (?:messages? without key|more)\b")
 _NUMBERED: Final = re.compile(r"message \d+")
 _KEYED: Final = re.compile(r"(\d+) messages with keys (\D*)(\d+)\.\.\D*(\d+)")
@@ -39,6 +39,7 @@ _MESSAGE_ID: Final = re.compile(r"\(-?\d+,\s*-?\d+,\s*(\d+),\s*-?\d+\)")
 _RAW: Final = re.compile(r"raw producers, supports_partial_producer=(True|False): (.+)")
 _PLACES: Final = re.compile(r"(.+?) on (?:partitions? )?([\d, and]+)$")
 _ONE_PER_KEY: Final = "send one message per key"
+_EAGER_CLOSE: Final = "all but the lazy ones close"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +73,15 @@ class Sending:
 class ProducerStep:
     """One step. ``complete`` is False where messages beside ``sendings`` may have been sent.
 
-    ``in_order`` are the partitions of messages without key, ``id_partition`` the one in the message id; ``result`` is
-    what a client answered its user. ``hashing`` is a scheme that the step's options name.
+    ``eager_close``: all producers but the lazy ones close. ``in_order`` are the partitions of messages without key,
+    ``id_partition`` the one in the message id; ``result`` is what a client answered its user. ``hashing`` is a scheme
+    that the step's options name.
     """
 
     starts: tuple[ProducerStart, ...] = ()
     sendings: tuple[Sending, ...] = ()
     complete: bool = True
+    eager_close: bool = False
     key_to_partition: Mapping[str, int] = field(default_factory=dict)
     in_order: tuple[int, ...] = ()
     batching: bool | None = None
@@ -128,15 +131,20 @@ def producer_step(raw: Mapping[str, Any]) -> ProducerStep:
     starts = _starts(raw, do)
     keys = members(raw.get("key_to_partition")).items()
     by_key = {key: partition for key, partition in keys if whole(partition) is not None}
+    in_order = wholes(raw.get("partitions_in_order"))
     sendings, complete = _sendings(do, by_key)
+    if not sendings and not complete:
+        sendings = _all_in_order(by_key, in_order, len(wholes(raw.get("raw_partitions"))))
+        complete = bool(sendings) or do == _EAGER_CLOSE
     message_id = _MESSAGE_ID.fullmatch(text(raw.get("message_id")))
     result, name = raw.get("client_result"), raw.get("producer_name")
     return ProducerStep(
         starts=starts,
         sendings=() if starts else sendings,
         complete=bool(starts) or complete,
+        eager_close=do == _EAGER_CLOSE,
         key_to_partition=by_key,
-        in_order=wholes(raw.get("partitions_in_order")),
+        in_order=in_order,
         batching=False if "batching off" in do else True if "batching on" in do else None,
         hashing=_hashing(raw.get("options")),
         id_partition=int(message_id[1]) if message_id is not None else None,
@@ -161,8 +169,9 @@ def _starts(raw: Mapping[str, Any], do: str) -> tuple[ProducerStart, ...]:
 def _start(options: Mapping[str, Any]) -> ProducerStart:
     name, batching = options.get("producer_name"), options.get("batching_enabled")
     mode = text(options.get("access_mode", "Shared"))
-    routing = _ROUTERS.get(text(options.get("message_routing_mode", "RoundRobinPartition")))
-    partial = _PARTIAL_ROUTER.fullmatch(text(options.get("router")))
+    own_router = text(options.get("router") or options.get("message_router"))
+    routing = _ROUTERS.get(text(options.get("message_routing_mode", "" if own_router else "RoundRobinPartition")))
+    partial = _PARTIAL_ROUTER.fullmatch(own_router)
     limit = int(partial[1]) if routing is None and partial is not None else 0
     return ProducerStart(
         name if isinstance(name, str) else None,
@@ -191,6 +200,13 @@ def _raw_starts(places: str, *, flag: bool) -> list[ProducerStart]:
             else:
                 starts.append(ProducerStart(match[1], partitions=partitions, flag=flag))
     return starts
+
+
+def _all_in_order(by_key: Mapping[str, int], in_order: tuple[int, ...], count: int) -> tuple[Sending, ...]:
+    """The messages of a step that counts them as well: all with a key, or all without; () where it counts others."""
+    if count and count == len(by_key) and not in_order:
+        return (Sending(tuple(by_key)),)
+    return (Sending((None,) * count),) if count and count == len(in_order) and not by_key else ()
 
 
 def _sendings(do: str, by_key: Mapping[str, int]) -> tuple[tuple[Sending, ...], bool]:

@@ -168,7 +168,7 @@ def test_answers_without_a_failover_subscription_are_shown_for_their_bundles(run
     ran = run("stats.json", "--once")
     assert ran.code == 0
     assert "no Failover subscription" in ran.out
-    assert "bundles of public/default: 4" in ran.out
+    assert "bundles of public/default: 32" in ran.out
 
 
 @pytest.mark.parametrize(

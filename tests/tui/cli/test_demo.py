@@ -26,7 +26,7 @@ expect rule ring
 
 def test_the_list_as_json_has_name_title_and_what_each_shows(run: Run) -> None:
     ran = run("demo", "--json")
-    document = json.loads(ran.out)
+    document = json.loads(ran.out)["scripts"]
     assert (ran.code, ran.err) == (0, "")
     assert [row["name"] for row in document] == list(SHIPPED_SCRIPTS)
     assert all(row["title"] == shipped_script(row["name"]).title and len(row["about"]) > 20 for row in document)

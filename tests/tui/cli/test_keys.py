@@ -300,3 +300,21 @@ def test_a_trace_of_several_subscriptions_is_refused(run: Run, tmp_path: Path) -
     assert counts_of(run, "--keys", "one.csv") == {"a": 1, "b": 1}
     refused = run("keys", "--consumers", "a", "--keys", "two.csv")
     assert (refused.code, "two.csv:3" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("release", ["3.3.2", "4.2.5", "5.0.1"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("keys", "--consumers", "a,b"),
+        ("keys", str(RECORDINGS / "v5.0.1-c-keyshared-ring")),
+        ("lint", str(RECORDINGS / "v5.0.1-c-keyshared-ring")),
+        ("lint", "--names", "a,b"),
+    ],
+)
+def test_a_setting_that_the_release_ignores_is_named(run: Run, words: tuple[str, ...], release: str) -> None:
+    given = "subscriptionKeySharedUseClassicPersistentImplementation=true"
+    ran = run(*words, "--pulsar", release, "--set", given)
+    assert (f"Pulsar {release} does not have {given.partition('=')[0]} and ignores it" in ran.err) == (
+        release != "4.2.5"
+    )

@@ -75,7 +75,7 @@ def test_json_has_every_part_of_a_finding(run: Run, answers: Answers) -> None:
     ran = run("lint", str(path), "--flag", "on", "--json")
     assert ran.code == 1
     document = json.loads(ran.out)
-    assert (document["version"], document["failOn"], document["failed"]) == (1, "error", True)
+    assert (document["format"], document["fail_on"], document["failed"]) == ("ringside.lint/1", "error", True)
     assert document["counts"] == {"error": 1, "warning": 0, "info": 0}
     first = document["findings"][0]
     assert set(first) == {"rule", "severity", "what", "where", "numbers", "advice"}
@@ -104,7 +104,7 @@ def test_the_rules_are_listed_with_what_they_are_about(run: Run) -> None:
     assert ran.code == 0
     causes = [rule.id for rule in CAUSE_RULES]
     assert [line.split()[0] for line in ran.out.splitlines()[1:]] == [*rule_ids(), *causes]
-    rows = json.loads(run("lint", "--list", "--json").out)
+    rows = json.loads(run("lint", "--list", "--json").out)["rules"]
     every = (*ALL_RULES, *CAUSE_RULES)
     assert {row["rule"]: row["worst"] for row in rows} == {rule.id: rule.worst.label for rule in every}
     assert {row["worst"] for row in rows} <= {each.label for each in Severity}

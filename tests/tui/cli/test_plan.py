@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.keyshared.consistent_sticky import RangeForm, moved_slots, node_ranges
+from engine.keyshared.consistent_sticky import moved_slots, node_ranges
 from tests.engine.keyshared.selectors import accepted
 from tests.tui.cli.conftest import Run
 
@@ -20,7 +20,7 @@ def test_the_steps_are_stop_configure_start_and_everything_stalls_meanwhile(run:
     page = " ".join(ran.out.split())
     assert "all 65,536 slots stall from the last stop on, and with them all 3 known keys" in page
     assert "Range conflict with consumer" in page
-    assert f"moved: {accepted(moved_slots(100, 4, 5, RangeForm.ARTICLE)):,} slots" in page
+    assert f"moved: {accepted(moved_slots(100, 4, 5)):,} slots" in page
     assert max(map(len, ran.out.splitlines())) < 80
     for mode in ("consistent-sticky", "auto-split", "consistent-auto-split"):
         assert mode in page
@@ -32,7 +32,7 @@ def test_a_page_for_a_hundred_nodes_is_a_summary_and_all_has_every_range(run: Ru
     assert len(page.splitlines()) < 100 and len(whole) > 20 * len(page)
     assert "nodes 0-99 (100 in all)" in page and "and 77 more (--all" in page
     assert "what each node declares: --all" in page and "more (--all" not in whole
-    ranges = [str(piece) for pieces in accepted(node_ranges(100, 101, RangeForm.ARTICLE)) for piece in pieces]
+    ranges = [str(piece) for pieces in accepted(node_ranges(100, 101)) for piece in pieces]
     assert not any(piece in page for piece in ranges) and all(piece in whole for piece in ranges)
 
 
@@ -48,7 +48,7 @@ def test_the_summary_counts_what_all_lists(run: Run) -> None:
 
 def test_json_has_what_each_node_declares_before_and_after_and_every_move(run: Run) -> None:
     document = json.loads(run("plan", "--nodes", "4", "--to", "5", "--generated", "50", "--json").out)
-    before, after = (accepted(node_ranges(100, nodes, RangeForm.ARTICLE)) for nodes in (4, 5))
+    before, after = (accepted(node_ranges(100, nodes)) for nodes in (4, 5))
     for row in document["nodes"]:
         node = row["node"]
         assert row["ranges_before"] == ([[p.start, p.end] for p in before[node]] if node < 4 else [])
@@ -62,21 +62,6 @@ def test_json_has_what_each_node_declares_before_and_after_and_every_move(run: R
             and (move["from"], move["to"]) == (key["from"], key["to"])
             for move in document["moves"]
         )
-
-
-def test_both_forms_say_what_they_move(run: Run) -> None:
-    moved = {form: accepted(moved_slots(100, 4, 5, form)) for form in RangeForm}
-    for form, other in ((RangeForm.ARTICLE, RangeForm.RINGSIDE), (RangeForm.RINGSIDE, RangeForm.ARTICLE)):
-        words = ("plan", "--nodes", "4", "--to", "5", "--form", form.value)
-        page, document = " ".join(run(*words).out.split()), json.loads(run(*words, "--json").out)
-        assert f"moved: {moved[form]:,} slots" in page
-        assert f"the form {other.value} would move {moved[other]:,} slots" in page
-        assert document["form"] == form.value
-        assert [(row["form"], row["moved_slots"]) for row in document["forms"]] == [
-            (form.value, moved[form]),
-            (other.value, moved[other]),
-        ]
-        assert ("--form ringside --points 100 --nodes 5" in page) == (form is RangeForm.RINGSIDE)
 
 
 def test_the_last_index_takes_the_place_of_a_node_that_leaves(run: Run) -> None:

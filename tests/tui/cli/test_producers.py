@@ -44,6 +44,17 @@ def test_json_has_the_same_facts(run: Run) -> None:
     assert f"{document['totals']['broker_producers']} objects on brokers" in " ".join(page.split())
 
 
+def test_a_limit_of_producers_that_is_set_holds_from_the_start(run: Run) -> None:
+    words = ("new", "--producers", "4", "--partitions", "6", "--set", "maxProducersPerTopic=3", "--json")
+    document = json.loads(run(*words).out)
+    assert (document["totals"]["producers"], document["totals"]["broker_producers"], document["totals"]["full"]) == (
+        3, 18, 6
+    )  # fmt: skip
+    assert "producers-full" in [notice["code"] for notice in document["notices"]]
+    late = run(*words, "--apply", "producer add")
+    assert late.code == 2 and "Topic reached max producers limit" in late.err
+
+
 def test_ascii_is_ascii(run: Run) -> None:
     assert run(*FEW, "--once", "--ascii").out.isascii()
 

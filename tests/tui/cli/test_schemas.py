@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import gzip
 import json
+import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from jsonschema import Draft202012Validator
 
+import engine
+import tui
 from engine.balance.ahead.model import Assumption
 from engine.balance.leadership.shedding import UnloadOutcome
 from engine.balance.limits import SplitReason
@@ -24,6 +29,8 @@ from tests.engine.scenarios.recordings import RECORDINGS
 from tests.schemas import DOCUMENTS, schema_of
 from tests.tui.cli.conftest import Run
 from tests.tui.fleet_runs import both_days
+from tui.cli.commands import ringside
+from tui.cli.commands.manual import entries
 
 PLAN = str(Path(__file__).parents[3] / "docs" / "plan.toml")
 LOADS = ("open", str(RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"))
@@ -107,6 +114,8 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("suggest", "partitions", "--up-to", "3"),
         ("suggest", "points", str(RECORDINGS / "c-keyshared-ring")),
         ("suggest", "bundles", "--brokers", "3", "--up-to", "8"),
+        ("suggest", "names", "--for", "any", "--prefix", "web", "--count", "3", "--max-over-mean", "1.2"),
+        ("suggest", "consumers", "--up-to", "3"),
     ),
     "check": (("check", PLAN), ("check", "missed.toml")),
     "upgrade": (
@@ -120,6 +129,23 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("demo", "failing.ringside", "--headless"),
     ),
 }
+
+KEYS = ("--consumers", "a,b", "--generated", "30")
+UNDESCRIBED: dict[str, tuple[str, ...]] = {
+    "split": ("split", "LARGEST"),
+    "curve": ("curve", "LARGEST"),
+    "occupancy": ("occupancy", "scene", "--brokers", "2"),
+    "expected-occupancy": ("occupancy", "--topics", "9", "--bundles", "4", "--brokers", "2"),
+    "bundles-needed": ("bundles-needed", "--topics", "9", "--brokers", "2"),
+    "route": ("explain", "route", "k", "--partitions", "4"),
+    "partitions": ("partitions", "--from", "3", "--to", "4", "--key", "k"),
+    "key-spread": ("keys", *KEYS),
+    "key-consumer": ("keys", "--of", "a", *KEYS),
+    "ranges": ("ranges", "--nodes", "2"),
+    "rules": ("lint", "--list"),
+    "scripts": ("demo",),
+}
+"""Documents without a schema: their form is that of the views they are made of."""
 
 
 @pytest.fixture(autouse=True)
@@ -181,7 +207,69 @@ def printed(run: Run, words: tuple[str, ...]) -> Any:
 
 @pytest.mark.parametrize(("name", "words"), [(name, words) for name in WORDS for words in WORDS[name]], ids=repr)
 def test_what_is_printed_is_valid(run: Run, name: str, words: tuple[str, ...]) -> None:
-    assert faults(printed(run, words), name) == []
+    document = printed(run, words)
+    assert re.fullmatch(rf"ringside\.{name}/\d", document["format"])
+    assert faults(document, name) == []
+
+
+@pytest.mark.parametrize(("name", "words"), UNDESCRIBED.items())
+def test_a_document_without_a_schema_has_a_format_and_snake_case_too(
+    run: Run, name: str, words: tuple[str, ...]
+) -> None:
+    document = printed(run, words)
+    assert next(iter(document)) == "format"
+    assert document["format"] == f"ringside.{name}/1"
+    assert all(map(re.compile("[a-z][a-z0-9_]*").fullmatch, document))
+
+
+PRINTED_ELSEWHERE = {
+    "open": "without its name",
+    "replay": "as open prints it",
+    "live": "as open prints it, of a running cluster",
+}
+
+
+def test_every_command_that_prints_json_is_tried_here() -> None:
+    words = [words for some in WORDS.values() for words in some] + list(UNDESCRIBED.values())
+    tried = {" ".join(words[:count]) for words in words for count in (1, 2)} | PRINTED_ELSEWHERE.keys()
+    printing = {
+        entry.name.removeprefix("ringside").strip()
+        for entry in entries(ringside)
+        if any(name.split()[0] == "--json" for name, _ in entry.options)
+    }
+    assert len(printing) > 25
+    # A job prints what it keeps on the disk.
+    assert {name for name in printing - tried if name and not name.startswith("fleet ")} == set()
+
+
+@cache
+def words_in_code() -> frozenset[str]:
+    """Texts in the code, and the names of members of its enumerations, as documents spell them."""
+    found: set[str] = set()
+    for folder in (Path(engine.__file__).parent, Path(tui.__file__).parent):
+        for file in folder.rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found.add(node.value)
+                if isinstance(node, ast.Name):
+                    found.add(node.id.lower())
+    return frozenset(found)
+
+
+def listed(schema: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Every text that a schema lists as one of several."""
+    for key, value in schema.items() if isinstance(schema, dict) else enumerate(schema):
+        if key == "enum":
+            yield from ((place, text) for text in value if isinstance(text, str))
+        if isinstance(value, dict | list):
+            yield from listed(value, f"{place}.{key}")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_schema_lists_no_word_that_the_code_does_not_have(name: str) -> None:
+    """Where a schema is written by hand, a word that nothing produces any more would stay in it."""
+    known = words_in_code()
+    assert [place for place in listed(schema_of(name), name) if place[1] not in known] == []
 
 
 def spoilt(document: Any) -> Iterator[tuple[str, Any]]:

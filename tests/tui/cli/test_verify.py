@@ -79,9 +79,9 @@ def test_names_from_a_recording_cannot_steer_the_terminal(tmp_path: Path) -> Non
 def test_json_has_everything_and_nothing_else_is_on_stdout(tmp_path: Path) -> None:
     result = _run(_spoilt(tmp_path), "--json")
     document = json.loads(result.stdout)
-    assert (document["compared"], document["agree"], document["exitCode"]) == (108, 102, result.exit_code)
+    assert (document["compared"], document["agree"], document["exit_code"]) == (108, 102, result.exit_code)
     assert len(document["differences"]) == 6
-    members = {"kind", "moment", "file", "subject", "recorded", "model", "rule", "likelyReason"}
+    members = {"kind", "moment", "file", "subject", "recorded", "model", "rule", "likely_reason"}
     assert members == document["differences"][0].keys()
     assert sum(fact["compared"] for fact in document["facts"]) == document["compared"]
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.engine.diagnosis.answers import consumer, stats
 from tests.engine.diagnosis.samples import dump
 from tests.tui.cli.conftest import Run
+from tui.cli.commands.lint import lint_command
+from tui.cli.commands.verify import verify_command
+from tui.cli.commands.why import why_command
 
 
 @pytest.fixture
@@ -98,3 +102,86 @@ def test_a_trace_of_keys_names_the_hot_one(run: Run, tmp_path: Path) -> None:
     assert {share for _, share in shares} == {round(501 / 540, 4)}
     named = {key for key, _ in shares if key}
     assert named and named != {f"key-{number}" for number in range(40)}, owner
+
+
+ALONE = stats("Shared", [], msgBacklog=5, msgOutCounter=3)
+WELL = stats("Shared", [consumer("a")])
+PARTITION = "persistent://public/default/pt-a-partition-1"
+
+
+def test_a_file_about_the_topic_that_an_option_names(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "stats.json").write_text(json.dumps(ALONE))
+    ran = run("why", "stats.json", "--topic", PARTITION, "--json")
+    document = json.loads(ran.out)
+    assert (ran.code, ran.err) == (1, "")
+    assert (document["topic"], document["causes"][0]["topic"]) == (PARTITION.rpartition("-p")[0], PARTITION)
+    assert PARTITION in document["causes"][0]["fix"]
+
+
+def test_without_a_name_of_the_topic_lines_to_paste_have_none_either(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x-partition-1.json").write_text(json.dumps(ALONE))
+    ran = run("why", "x-partition-1.json", "--json")
+    fix = json.loads(ran.out)["causes"][0]["fix"]
+    assert "--topic" in ran.err
+    assert fix.endswith("-s s TOPIC") and "unknown" not in fix
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ((), None),
+        (("--set", "maxUnackedMessagesPerConsumer=30"), 30),
+        (("--set", "maxUnackedMessagesPerConsumer=31", "--pulsar", "2.11"), 31),
+    ],
+)
+def test_a_file_can_be_judged_by_settings_that_options_give(
+    run: Run, tmp_path: Path, given: tuple[str, ...], value: int | None
+) -> None:
+    full = consumer("a", unackedMessages=50_000, blockedConsumerOnUnackedMsgs=True)
+    (tmp_path / "stats.json").write_text(json.dumps(stats("Shared", [full], msgBacklog=9)))
+    ran = run("why", "stats.json", "--topic", PARTITION, *given, "--json")
+    cause = json.loads(ran.out)["causes"][0]
+    assert cause["setting"] == "maxUnackedMessagesPerConsumer"
+    assert cause["setting_in_force"]["value"] == value
+    assert run("why", "stats.json", "--topic", PARTITION, "--set", "maxUnackedMessagesPerBroker=7").code == 1
+    assert run("why", "stats.json", "--topic", PARTITION, "--set", "noSuchSetting=7").code == 2
+
+
+def test_harm_of_an_earlier_moment_is_said_first_and_in_lists_comes_before_what_is_fine(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "dump").mkdir()
+    for at, (mended, blocked) in enumerate([(ALONE, WELL), (WELL, WELL)], 1):
+        answer = {"persistent://t/n/z": mended, "persistent://t/m/a": blocked}
+        (tmp_path / "dump" / f"{at}-all.json").write_text(json.dumps(answer))
+    ran = run("why", "dump")
+    assert ran.code == 0, "nothing blocks any more"
+    assert 0 < ran.out.index("no_consumers") < ran.out.index("fine_idle")
+    document = json.loads(run("why", "dump", "--json").out)
+    assert (document["moments"], document["namespace"]) == (2, "t/n")
+    assert (document["earlier"]["moment"], document["earlier"]["cause"]["id"]) == (1, "no_consumers")
+    listed = json.loads(run("why", "dump", "--all", "--json").out)["subscriptions"]
+    assert [row["namespace"] for row in listed] == ["t/n", "t/m"]
+    assert "no_consumers" in run("why", "dump", "--all").out.splitlines()[1]
+
+
+def only_for_clusters() -> list[tuple[str, click.Option]]:
+    """The options of commands that read files too which have a meaning only for a running cluster."""
+    commands = {"lint": lint_command, "why": why_command, "verify": verify_command}
+    return [
+        (name, param)
+        for name, command in commands.items()
+        for param in command.params
+        if isinstance(param, click.Option) and (param.help or "").startswith("URL:")
+    ]
+
+
+@pytest.mark.parametrize(("command", "option"), only_for_clusters(), ids=lambda part: getattr(part, "name", part))
+def test_an_option_about_a_cluster_is_refused_for_a_file_by_the_name_that_was_typed(
+    run: Run, tmp_path: Path, command: str, option: click.Option
+) -> None:
+    (tmp_path / "stats.json").write_text(json.dumps(ALONE))
+    value = {"duration": ("1s",), "integer": ("2",), "float": ("2",), "size": ("1MB",)}.get(option.type.name, ("x",))
+    ran = run(command, "stats.json", option.opts[0], *(() if option.is_flag else value))
+    assert ran.code == 2
+    assert f"Error: {option.opts[0]} is for a running cluster" in ran.err

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from engine.cluster.timeline import Timeline
 from engine.scenarios.script.model import Do, Script
 from engine.scenarios.script.run import SHIPPED_SCRIPTS, parse_script, shipped_script, start_of
+from tests.tui.key_scenes import keys_app
 from tests.tui.screens_under_test import main_screen, run, text_of
+from tests.virtual_time import VirtualLoop
 from tui.app import RingsideApp
+from tui.drawing.ring_picture import SETTLED_S
 from tui.kit.playing import Player
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
@@ -154,22 +159,43 @@ def test_an_animated_app_plays_by_itself() -> None:
     run(app, story)
 
 
-def test_a_change_flashes_and_settles() -> None:
+@pytest.mark.parametrize("frame_s", [0.0, 0.05, 0.1, 0.2, 2.0])
+@pytest.mark.parametrize(("kind", "victim"), [("partitions", "billing-0"), ("keys", "worker-0")])
+def test_a_change_flashes_and_settles_however_long_a_frame_takes(kind: str, victim: str, frame_s: float) -> None:
     opened = start_of(script_of(STORY))
-    app = RingsideApp(Session(Timeline.start(opened.state, opened.seed, opened.source)), depth="truecolor")
+    timeline = Timeline.start(opened.state, opened.seed, opened.source)
+    app = RingsideApp(Session(timeline), depth="truecolor") if kind == "partitions" else keys_app(animate=True)
 
     async def story(pilot: Pilot[int]) -> None:
-        screen = main_screen(app)
-        assert app.store.submit_line("kill billing-0") is None
-        screen.show_now()
+        screen = app.screen
+        assert isinstance(screen, DashboardScreen)
         ring = screen.query_one(RingPanel)
-        assert ring.intensity == 1.0
-        seen = []
-        for _ in range(20):
-            ring._settle()
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        seen: list[float] = []
+
+        def draw_slowly(width: int, height: int) -> list[Strip]:
+            loop.now += frame_s
             seen.append(ring.intensity)
+            return RingPanel.draw(ring, width, height)
+
+        ring.draw = draw_slowly  # type: ignore[method-assign]
+        assert app.store.submit_line(f"kill {victim}") is None
+        screen.show_now()
+        assert ring.intensity == 1.0
+        begun = loop.now
+        while ring.intensity > 0.0:
+            await pilot.pause()
+            assert loop.now < begun + SETTLED_S + 3 * frame_s + 0.2
+        await pilot.pause()
         assert seen == sorted(seen, reverse=True)
         assert seen[-1] == 0.0
+        flashed = [str(list(ring.render_line(y))) for y in range(ring.size.height)]
+        frames = len(seen)
+        await asyncio.sleep(60.0)
+        assert len(seen) == frames, "nothing is painted for a change that has settled"
+        ring.forget()
+        assert flashed == [str(list(ring.render_line(y))) for y in range(ring.size.height)]
 
     run(app, story)
 

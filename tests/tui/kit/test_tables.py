@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.app import App
 from textual.pilot import Pilot
 
+from engine.compare.verdict import Judgement
 from engine.disk import export_records
 from engine.text import natural_key
 from engine.views.failover.model import ConsumerRow
 from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of, until
 from tui.failover.dialogs import PartitionsScreen
-from tui.kit.columns import Order, places_in_order
+from tui.kit.columns import NameColumn, Order, fitting, places_in_order
 from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.line_table import ARRANGED_AT_ONCE, LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic
@@ -31,11 +36,23 @@ def listed(app: App[int]) -> list[str]:
     return [row.name for row in table.listed]
 
 
-def test_rows_without_a_value_come_last_in_both_directions() -> None:
-    rows: list[float | None] = [2.0, None, 3.0, 1.0]
-    assert places_in_order(rows, Order("n"), lambda row, _: row) == [3, 0, 2, 1]
-    assert places_in_order(rows, Order("n", descending=True), lambda row, _: row) == [2, 0, 3, 1]
-    assert places_in_order(rows, Order(), lambda row, _: row) == range(4)
+@given(st.lists(st.none() | st.floats()), st.booleans())
+def test_rows_without_a_value_come_last_in_both_directions(rows: list[float | None], descending: bool) -> None:
+    places = places_in_order(rows, Order("n", descending=descending), lambda row, _: row)
+    assert sorted(places) == list(range(len(rows)))
+    ordered = [rows[at] for at in places]
+    known = [value for value in rows if value is not None and not math.isnan(value)]
+    assert ordered[: len(known)] == sorted(known, reverse=descending)
+    unknown = list(places[len(known) :])
+    assert unknown == sorted(unknown)
+    assert places_in_order(rows, Order(), lambda row, _: row) == range(len(rows))
+
+
+@given(st.text("ab c", max_size=20), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(1, 120))
+def test_a_column_of_names_has_room_for_its_heading(label: str, whole: int, easy: int, least: int, width: int) -> None:
+    (column,) = fitting(width, NameColumn(label, whole, easy, least), (), (), ("name",))
+    assert column.heading(Order()).plain.startswith(f"{label} ")
+    assert column.heading(Order("name")).plain.startswith(f"{label}^")
 
 
 def test_rows_that_do_not_fit_are_left_out_and_equal_ones_stay_in_their_order() -> None:
@@ -239,6 +256,11 @@ def test_a_dialog_exports_what_it_lists_and_keeps_its_head(tmp_path: Path, monke
         assert set(rows[0]) == {"name", "from", "to", "rate", "unacked"}
         await pilot.press("y")
         assert app.clipboard.startswith("name\t")
+        await pilot.press("a")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        losses = screen.table.as_records()
+        assert [row["name"] for row in losses] != [] and {row["verdict"] for row in losses} <= set(get_args(Judgement))
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, TableDialog)

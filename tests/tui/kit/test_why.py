@@ -63,7 +63,7 @@ def test_the_cause_is_shown_on_the_screens_of_all_types(
         await press(pilot, "w")
         assert causes(pilot)[0] == cause
         shown = text_of(pilot.app)
-        assert "why does nothing arrive" in shown and "to do" in shown
+        assert "what is wrong" in shown and "to do" in shown
         await press(pilot, "escape")
         assert not dashboard(pilot).query_one(WhyPanel).display
 
@@ -160,3 +160,21 @@ def test_w_judges_the_moment_that_is_shown(tmp_path: Path) -> None:
         assert panel.diagnosis is not None and panel.diagnosis.moments == 1
 
     run(app_on(folder), story)
+
+
+def test_numbered_files_are_the_moments_that_the_command_reads_and_past_harm_is_said_first(tmp_path: Path) -> None:
+    for at, shown in enumerate([stats("Shared", [], msgBacklog=5, msgOutCounter=3), stats("Shared", [consumer("a")])]):
+        (tmp_path / f"{at}-all.json").write_text(json.dumps({"persistent://t/n/x": shown}))
+
+    async def story(pilot: Pilot[int]) -> None:
+        panel = dashboard(pilot).query_one(WhyPanel)
+        await press(pilot, "w")
+        assert panel.diagnosis is not None
+        assert (panel.moment, panel.diagnosis.moments) == (2, 2)
+        assert [cause.id for cause in panel.diagnosis.said] == ["no_consumers", "fine_idle"]
+        assert panel.marked_text.startswith(panel.diagnosis.said[0].what)
+        assert "blocks before" in text_of(pilot.app) and "moment 1 of 2" in text_of(pilot.app)
+        await press(pilot, "down")
+        assert "moment 1 of 2" not in text_of(pilot.app)
+
+    run(app_on(tmp_path), story)

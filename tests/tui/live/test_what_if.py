@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from textual.pilot import Pilot
 
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
-from engine.views.admin_lines import DYNAMIC_SETTINGS, NOTHING, admin_lines, pasted
+from engine.config import FLAG
+from engine.views.admin_lines import NOTHING, admin_lines, dynamic_settings, pasted
+from tests.releases import known
 from tests.tui.live.test_live import Hand, app_with, at, names, reading
 from tests.tui.screens_under_test import cluster, run, text_of
 from tui.cli.pictures import Pictures
@@ -76,8 +79,13 @@ def test_steps_behind_the_cursor_are_not_done() -> None:
 
 
 def test_a_setting_is_dynamic_or_for_a_restart() -> None:
-    assert "activeConsumerFailoverConsistentHashing" not in DYNAMIC_SETTINGS
-    assert "subscriptionKeySharedUseConsistentHashing" not in DYNAMIC_SETTINGS
+    classic = "subscriptionKeySharedUseClassicPersistentImplementation"
+    of_4_2, of_5_0 = (dynamic_settings(behaviour) for behaviour in map(known, ("4.2.4", "5.0.1")))
+    assert of_4_2 - of_5_0 == {classic}
+    assert not {FLAG, "subscriptionKeySharedUseConsistentHashing"} & of_4_2
+    started = Timeline.start(replace(cluster(), release="5.0.1"))
+    (line,) = admin_lines(applied(started, f"set {classic} true"))
+    assert (line.line, "5.0.1 does not have" in line.remark) == ("", True)
 
 
 def test_w_keeps_the_picture_then_lists_the_steps_and_y_copies_the_lines(at: Callable[[float], None]) -> None:

@@ -130,9 +130,10 @@ def list_lines(scripts: Sequence[Script]) -> list[str]:
     return [f"{_name(script):<{width}}  {script.title}" for script in scripts]
 
 
-def list_document(scripts: Iterable[Script]) -> list[dict[str, str]]:
+def list_document(scripts: Iterable[Script]) -> dict[str, Any]:
     """The scripts with what they show."""
-    return [{"name": _name(script), "title": script.title, "about": script.about} for script in scripts]
+    rows = [{"name": _name(script), "title": script.title, "about": script.about} for script in scripts]
+    return {"format": "ringside.scripts/1", "scripts": rows}
 
 
 def _name(script: Script) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.errors import InputError, Rejection
 from tui.cli.commands.explain_bundle import explain_bundle
+from tui.cli.commands.explain_setting import explain_setting
 from tui.cli.commands.routes import explain_route
 from tui.cli.group import first_word, takes_value
 from tui.cli.options import WhatIf, what_if_options
@@ -132,8 +133,8 @@ def explain_topic(
     Of a Shared or Exclusive subscription in answers of brokers it says who can be served next, and who cannot, and why.
 
     The other forms, explain key KEY and explain route KEY, say why a key goes to its consumer of a Key_Shared
-    subscription and to its partition (explain key --help), and explain bundle RANGE which brokers may own a bundle. A
-    topic that is called key is explain topic key.
+    subscription and to its partition (explain key --help), explain bundle RANGE which brokers may own a bundle, and
+    explain setting NAME what a broker setting does. A topic that is called key is explain topic key.
 
     Example: ringside explain topic-7 --flag on
     """
@@ -255,12 +256,13 @@ FORMS: Final[dict[str | None, click.Command]] = {
     "topic": explain_topic,
     "route": explain_route,
     "bundle": explain_bundle,
+    "setting": explain_setting,
 }
 """What ``explain`` can explain, by the word behind it."""
 
 
 class ExplainCommand(click.Command):
-    """``explain TOPIC``, and ``explain`` with the word ``topic``, ``key``, ``route`` or ``bundle``."""
+    """``explain TOPIC``, and ``explain`` with the word of another form in front."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

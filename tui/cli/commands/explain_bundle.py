@@ -43,6 +43,8 @@ _REASONS: Final = {
     "all-overloaded": "all are overloaded, so any may be drawn",
     "none-below-average": "none is far enough below the average, so any may be drawn",
     "planned": "the shedder has planned it",
+    "planned-overloaded": "the planned broker is overloaded, so any may be drawn that is not",
+    "planned-unavailable": "the planned broker is not a candidate, so any other than the present one may be drawn",
     "random": "drawn at random",
     "in-turn": "it is its turn",
     "no-candidates": "no broker is left",

@@ -156,7 +156,7 @@ def curve_command(
     if as_json:
         from engine.views.bundles.document import curve_document
 
-        write_out(json_text({"namespace": owner, **curve_document(curve)}))
+        write_out(json_text({"format": "ringside.curve/1", "namespace": owner, **curve_document(curve)}))
     else:
         only_ascii = ascii_only or not speaks_unicode()
         write_page(curve_lines(owner, curve, ascii_only=only_ascii), ascii_only=only_ascii)

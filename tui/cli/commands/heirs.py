@@ -145,24 +145,14 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
     """The ids of consumers by name; of namesakes those that connected first. Raises ``InputError``."""
     import difflib
 
-    state = session.timeline.state
-    consumers = [
-        (consumer.name, consumer.consumer_id)
-        for one in state.subscriptions
-        if one.key == key
-        for consumer in one.consumers
-    ]
-    consumers += [
-        (consumer.name, consumer.consumer_id)
-        for one in state.key_subscriptions
-        if one.key == key
-        for consumer in one.consumers
-    ]
+    from engine.cluster.state import consumers_of
+
+    consumers = consumers_of(session.timeline.state, key)
     ids = []
     for name in names:
-        matching = [number for known, number in consumers if known == name and number not in ids]
+        matching = [number for number, known in consumers if known == name and number not in ids]
         if not matching:
-            near = difflib.get_close_matches(name, [known for known, _ in consumers], n=3)
+            near = difflib.get_close_matches(name, [known for _, known in consumers], n=3)
             hint = f"; there is {', '.join(map(repr, near))}" if near else ""
             raise InputError(f"{key or 'this state'} has no consumer {name!r}{hint}")
         ids.append(matching[0])
@@ -210,7 +200,8 @@ def _heirs(heirs: Sequence[HeirRow], noun: str, top: int) -> Iterator[str]:
 def losses_lines(view: LossesView, top: int) -> Iterator[str]:
     """Every single failure, a line each."""
     from engine.views.comparing.handovers import SLOT
-    from tui.cli.printers.differences import NOBODY, more_line
+    from tui.cli.printers.differences import more_line
+    from tui.kit.wording import NOBODY
 
     now = f"max/mean {view.max_over_mean:.2f}"
     if view.max_over_mean_rate:

@@ -20,7 +20,7 @@ from tui.cli.options import (
     json_option,
     max_input_option,
     pulsar_option,
-    setting_pairs,
+    setting_option,
 )
 from tui.cli.output import json_text, say, say_problems, write_out, write_page
 from tui.sources.nearby import STANDARD_INPUT, missing
@@ -63,18 +63,11 @@ class _Checked:
     help="The brokers' load manager, if no answer names it.",
 )
 @click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=setting_pairs,
-    help="A broker setting, as in broker.conf. Repeatable.",
-)
+@setting_option
 @pulsar_option("Judge by the rules of this Pulsar version.")
 @json_option
 @ascii_option
-@cluster_options(scope=False, settings=False)
+@cluster_options(namespace=False, topic=False, settings=False)
 def lint_command(
     *, words: tuple[str, ...], fail_on: str, rule_ids: tuple[str, ...], lists: bool, as_json: bool, **given: Any
 ) -> int:
@@ -102,7 +95,7 @@ def lint_command(
     if lists:
         named = [rule for rule in (*ALL_RULES, *CAUSE_RULES) if not rule_ids or rule.id in rule_ids]
         if as_json:
-            write_out(json_text(printer.rule_rows(named)))
+            write_out(json_text(printer.rules_document(named)))
         else:
             write_page(printer.rule_lines(named), ascii_only=given["ascii_only"])
         return FINE
@@ -188,11 +181,15 @@ def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any
     from engine.cluster.state import ClusterState
     from engine.lint import NOTHING_REPORTED, lint_names
     from engine.lint.opened import world_of
-    from tui.cli.session import overruled
+    from tui.cli.session import ignored_settings, overruled
 
     if not named:
         raise InputError("no consumer is named; write --names a,b,c or a file with a name a line")
-    world = world_of(overruled(ClusterState(), _what_if(given)), NOTHING_REPORTED)
+    what_if = _what_if(given)
+    state = overruled(ClusterState(), what_if)
+    for text in ignored_settings(state, what_if):
+        say(text)
+    world = world_of(state, NOTHING_REPORTED)
     names, declared = [name for name, _ in named], [ranges for _, ranges in named]
     findings = lint_names(names, world, declared=declared, rules=rules)
     return _Checked(counted(len(names), "name"), findings)
@@ -217,11 +214,13 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
         from engine.diagnosis.findings import findings_of
         from engine.diagnosis.why import why
         from engine.scenarios.linting import reported_facts
-        from tui.cli.session import overruled
+        from tui.cli.session import ignored_settings, overruled
 
         snapshot, opened, clients = _answers_of(paths, what_if, given, piped)
         reported = findings_of(why(opened.seen), given["causes"], namespace=given["namespace"])
         state, source, problems = overruled(opened.state, what_if), opened.source, opened.problems
+        for text in ignored_settings(state, what_if):
+            say(text)
         from_answers = reported_facts(snapshot, state, clients)
     manager: LoadManager | None = given["load_manager"]
     if manager is not None:
@@ -263,7 +262,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     """
     from dataclasses import replace
 
-    from engine.admin.moments import combined, read_dump
+    from engine.admin.moments import combined, read_moments
     from engine.admin.publishers import client_facts
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
     from tui.sources.answers import answer_about
@@ -281,7 +280,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
             raise InputError(f"{reason} (give names of consumers after --names)")
         sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
-        moments = read_dump(*sources, limit_bytes=what_if.max_input)
+        moments = read_moments(*sources, limit_bytes=what_if.max_input)
         snapshot = combined(moments)
         opened = open_moments(moments, release=what_if.pulsar)
         for note in opened.notes:

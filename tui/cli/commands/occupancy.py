@@ -77,7 +77,7 @@ def occupancy_command(
     if as_json:
         from engine.views.bundles.document import counted_document
 
-        write_out(json_text({"namespace": owner, **counted_document(counted)}))
+        write_out(json_text({"format": "ringside.occupancy/1", "namespace": owner, **counted_document(counted)}))
     else:
         write_page(counted_lines(owner, counted), ascii_only=ascii_only)
     return FINE
@@ -92,7 +92,7 @@ def _expected(topics: int, bundles: int, brokers: int, *, as_json: bool, ascii_o
     if as_json:
         from engine.views.bundles.document import expected_document
 
-        write_out(json_text(expected_document(expected)))
+        write_out(json_text({"format": "ringside.expected-occupancy/1", **expected_document(expected)}))
     else:
         write_page(expected_lines(expected), ascii_only=ascii_only)
     return FINE
@@ -139,7 +139,7 @@ def bundles_needed_command(
     if as_json:
         from engine.views.bundles.document import needed_document
 
-        write_out(json_text(needed_document(needed)))
+        write_out(json_text({"format": "ringside.bundles-needed/1", **needed_document(needed)}))
     else:
         write_page(needed_lines(needed), ascii_only=ascii_only)
     return FINE

@@ -11,7 +11,7 @@ from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE
 from engine.text import counted, shell_line
 from tui.cli.exits import FINE
-from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
+from tui.cli.key_options import KeyChoice, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
@@ -44,7 +44,6 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 
 @click.command("plan")
 @points_option
-@form_option
 @click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")
 @click.option("--to", "after", metavar="N", type=int, required=True, help="How many there will be.")
 @click.option(
@@ -57,7 +56,6 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 def plan_command(
     *,
     points: int,
-    form: str,
     nodes: int,
     after: int,
     leaving: tuple[int, ...] | None,
@@ -69,16 +67,15 @@ def plan_command(
     """Say step by step how --nodes nodes with consistent sticky ranges become --to nodes.
 
     Ranges may not overlap, so all nodes stop first: the plan says how many slots and which known keys move, what
-    stalls meanwhile, what the other form moves, and what modes that need no stop would move. With --all also which
+    stalls meanwhile, and what modes that need no stop would move. With --all also which
     ranges move, and what each node declares before and after.
 
     Example: ringside plan --nodes 4 --to 5
     """
-    from engine.keyshared.consistent_sticky import RangeForm
     from engine.keyshared.scaling import plan_scaling
     from tui.cli.key_options import known_keys
 
-    plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving, form=RangeForm(form))
+    plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving)
     if isinstance(plan, Rejection):
         raise InputError(f"--{plan.field}: {plan.message}")
     if every and as_json:
@@ -95,8 +92,7 @@ def plan_lines(plan: ScalingPlan, *, every: bool = False) -> list[str]:
     return [
         *wrapped(
             f"from {plan.before} to {counted(plan.after, 'node')} with consistent sticky ranges,"
-            f" {counted(plan.points, 'point')} each, form {plan.form.value} (a technique of clients, not a mode of the"
-            " broker)"
+            f" {counted(plan.points, 'point')} each (a technique of clients, not a mode of the broker)"
         ),
         *_steps(plan),
         "",
@@ -165,22 +161,12 @@ def _moved(plan: ScalingPlan, *, every: bool) -> Iterator[str]:
         yield from wrapped(text, first=f"  node {source} → node {target}: ", rest=" " * 4)
     if not every:
         yield from _more(len(pairs) - PAIRS_SHOWN, "  ")
-    yield from _forms(plan)
     if plan.keys:
         yield f"moved keys: {len(plan.moved_keys)} of {plan.keys}"
         for move in plan.moved_keys[: None if every else KEYS_SHOWN]:
             yield f"  {_key(move.key)} (slot {move.slot}): node {move.source} → node {move.target}"
         if not every:
             yield from _more(len(plan.moved_keys) - KEYS_SHOWN, "  ")
-
-
-def _forms(plan: ScalingPlan) -> list[str]:
-    others = (
-        f"the form {form.form.value} would move {counted(form.moved_slots, 'slot')}"
-        f" ({percent(form.moved_slots / RANGE_SIZE)}) and declare {counted(form.ranges, 'range')}"
-        for form in plan.forms[1:]
-    )
-    return wrapped(f"{'; '.join(others)}, where this one declares {plan.forms[0].ranges:,}", first="  ", rest="  ")
 
 
 def _more(left: int, indent: str) -> Iterator[str]:
@@ -228,10 +214,8 @@ def _declared(plan: ScalingPlan) -> Iterator[str]:
 
 
 def _where_declared(plan: ScalingPlan) -> list[str]:
-    from engine.keyshared.consistent_sticky import RangeForm
 
-    form = () if plan.form is RangeForm.ARTICLE else ("--form", plan.form.value)
-    line = shell_line("ringside", "ranges", *form, "--points", str(plan.points), "--nodes", str(plan.after))
+    line = shell_line("ringside", "ranges", "--points", str(plan.points), "--nodes", str(plan.after))
     return wrapped(f"what each node declares: --all, or {line} (--code java, python, go)")
 
 
@@ -271,7 +255,6 @@ def plan_document(plan: ScalingPlan) -> dict[str, Any]:
     stops, stays, starts = plan.in_turns
     return {
         "format": FORMAT,
-        "form": plan.form.value,
         "points": plan.points,
         "before": plan.before,
         "after": plan.after,
@@ -307,10 +290,6 @@ def plan_document(plan: ScalingPlan) -> dict[str, Any]:
         "moved_keys": [
             {"key": text_of_key(move.key), "slot": move.slot, "from": move.source, "to": move.target}
             for move in plan.moved_keys
-        ],
-        "forms": [
-            {"form": form.form.value, "moved_slots": form.moved_slots, "ranges_after": form.ranges}
-            for form in plan.forms
         ],
         "modes": [
             {

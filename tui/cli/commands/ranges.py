@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,30 +15,27 @@ from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE
 from engine.text import counted
 from tui.cli.exits import FINE
-from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
+from tui.cli.key_options import KeyChoice, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_rows, say, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import percent, safe_name
 
 if TYPE_CHECKING:
-    from engine.keyshared.consistent_sticky import KnownKeyRanges, RangeForm
+    from engine.keyshared.consistent_sticky import KnownKeyRanges
     from engine.ranges import HashRange
 
     NodeRanges = Sequence[Sequence[HashRange]]
 
+FORMAT: Final = "ringside.ranges/1"
 KNOWN_KEYS_TECHNIQUE: Final = (
     "single slots of known keys: a technique of clients, not a mode of the broker; each node declares the slots of its"
     " share of the keys as STICKY, and all must use one list in one order and one number of keys and of nodes"
 )
 TECHNIQUE: Final = (
     "consistent sticky ranges: a technique of clients, not a mode of the broker; each node declares these ranges as"
-    " STICKY, and all must use one form and one number of points and of nodes"
+    " STICKY, and all must use one number of points and of nodes; the last node also has what is above the last point"
 )
-FORMS: Final[Mapping[str, str]] = {
-    "article": "form article: what is above the last point belongs to the node with the last index",
-    "ringside": "form ringside: what is above the last point belongs to the first point, as on a ring",
-}
 COMPARED_POINTS: Final = 200_000
 """Points of all nodes up to which it is said what one more node moves: half a second."""
 _ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">")
@@ -56,7 +53,6 @@ class _Output:
 
 @click.command("ranges")
 @points_option
-@form_option
 @click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")
 @click.option("--node", metavar="INDEX", type=int, help="Only the node with this index, from 0.")
 @known_key_options
@@ -67,7 +63,6 @@ class _Output:
 def ranges_command(
     *,
     points: int,
-    form: str,
     nodes: int,
     node: int | None,
     known: KeyChoice,
@@ -80,31 +75,28 @@ def ranges_command(
 
     With known keys each node declares the single slots of its share of them instead, in the order they are listed.
 
-    This is a technique of clients, not a mode of the broker: the broker sees STICKY with these ranges. The mode
-    consistent-sticky of simulated subscriptions and of other commands has those of --form ringside.
+    This is a technique of clients, not a mode of the broker: the broker sees STICKY with these ranges. They are those
+    of the article that the technique is from, and those of the mode consistent-sticky of other commands.
 
     Example: ringside ranges --nodes 4 --points 4
     """
-    from engine.keyshared.consistent_sticky import RangeForm
-
     if code is not None and as_json:
         raise click.UsageError("--code and --json are two forms of one answer; choose one of them")
     output = _Output(code, as_json, ascii_only)
     if not known.named:
         if size is not None:
             raise click.UsageError("--size: it says how many known keys a node has; name keys with --keys FILE")
-        return _consistent(points, RangeForm(form), nodes, node, output)
-    for option in ("points", "form"):
-        if click.get_current_context().get_parameter_source(option) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{option}: slots of known keys are not made of points; leave it out")
+        return _consistent(points, nodes, node, output)
+    if click.get_current_context().get_parameter_source("points") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--points: slots of known keys are not made of points; leave it out")
     return _of_known_keys(known, size, nodes, node, output)
 
 
-def _consistent(points: int, form: RangeForm, nodes: int, node: int | None, output: _Output) -> int:
+def _consistent(points: int, nodes: int, node: int | None, output: _Output) -> int:
     from engine.keyshared.consistent_sticky import node_ranges, ranges_of_node
 
-    every = node_ranges(points, nodes, form)
-    refusal = every if isinstance(every, Rejection) else ranges_of_node(points, nodes, node or 0, form)
+    every = node_ranges(points, nodes)
+    refusal = every if isinstance(every, Rejection) else ranges_of_node(points, nodes, node or 0)
     if isinstance(every, Rejection) or isinstance(refusal, Rejection):
         assert isinstance(refusal, Rejection)
         raise InputError(f"--{refusal.field}: {refusal.message}")
@@ -116,14 +108,18 @@ def _consistent(points: int, form: RangeForm, nodes: int, node: int | None, outp
     if output.as_json:
         write_out(
             json_rows(
-                {"node": node_index, "ranges": [[piece.start, piece.end] for piece in every[node_index]]}
-                for node_index in wanted
+                FORMAT,
+                "nodes",
+                (
+                    {"node": node_index, "ranges": [[piece.start, piece.end] for piece in every[node_index]]}
+                    for node_index in wanted
+                ),
             )
         )
     elif output.code is not None:
-        _write_code(output.code, every, wanted, f"{counted(points, 'point')} each, form {form.value}")
+        _write_code(output.code, every, wanted, f"{counted(points, 'point')} each")
     else:
-        write_page(range_lines(points, every, wanted, form), ascii_only=output.ascii_only)
+        write_page(range_lines(points, every, wanted), ascii_only=output.ascii_only)
     _say_idle(every, wanted, "no range, since other nodes have all its points; it cannot join")
     return FINE
 
@@ -140,7 +136,7 @@ def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | N
     wanted = range(nodes) if node is None else range(node, node + 1)
 
     if output.as_json:
-        write_out(json_rows(known_key_rows(split, wanted)))
+        write_out(json_rows(FORMAT, "nodes", known_key_rows(split, wanted)))
     elif output.code is not None:
         _write_code(output.code, split.ranges, wanted, f"{counted(split.size, 'known key')} each")
     else:
@@ -213,11 +209,10 @@ def _key_text(key: bytes) -> str:
     return safe_name(text_of_key(key)) if key else '""'
 
 
-def range_lines(points: int, every: NodeRanges, wanted: Sequence[int], form: RangeForm) -> list[str]:
+def range_lines(points: int, every: NodeRanges, wanted: Sequence[int]) -> list[str]:
     """The label, the summary of all nodes, what one more moves, and the ranges of those that are wanted."""
     lines = [
         *wrapped(TECHNIQUE),
-        *wrapped(FORMS[form.value]),
         f"{counted(points, 'point')} each, {counted(len(every), 'node')}",
         "",
     ]
@@ -253,17 +248,16 @@ def summary_lines(every: NodeRanges, wanted: Sequence[int]) -> list[str]:
 
 
 def growth_lines(points: int, nodes: int) -> list[str]:
-    """What one node more moves in each form; nothing where that is too much to compute."""
-    from engine.keyshared.consistent_sticky import RangeForm, moved_slots
+    """What one node more moves; nothing where that is too much to compute."""
+    from engine.keyshared.consistent_sticky import moved_slots
 
     if points * (nodes + 1) > COMPARED_POINTS:
         return []
-    moves: list[str] = []
-    for form in RangeForm:
-        moved = moved_slots(points, nodes, nodes + 1, form)
-        assert not isinstance(moved, Rejection), moved
-        moves.append(f"{counted(moved, 'slot')} ({percent(moved / RANGE_SIZE)}) in the form {form.value}")
-    return wrapped(f"one node more moves {', '.join(moves)}; all of them go to the new node")
+    moved = moved_slots(points, nodes, nodes + 1)
+    assert not isinstance(moved, Rejection), moved
+    return wrapped(
+        f"one node more moves {counted(moved, 'slot')} ({percent(moved / RANGE_SIZE)}); all of them go to the new node"
+    )
 
 
 def code_lines(language: ClientLanguage, every: NodeRanges, wanted: Sequence[int], made_of: str) -> Iterator[str]:

@@ -172,6 +172,7 @@ def _place(partition: int | None, mine: int) -> str:
 def route_document(answer: RouteAnswer) -> dict[str, Any]:
     """The same as plain values."""
     return {
+        "format": "ringside.route/1",
         "partition": answer.explanation.partition,
         "partitions": answer.partitions,
         "client": answer.client,
@@ -229,6 +230,7 @@ def growth_document(view: GrowthView) -> dict[str, Any]:
     """The same as plain values; partitions by hashing scheme."""
     names = [scheme.hashing for scheme in view.schemes]
     return {
+        "format": "ringside.partitions/1",
         "from": view.before,
         "to": view.after,
         "schemes": plain_values(view.schemes),

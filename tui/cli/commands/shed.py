@@ -14,6 +14,7 @@ from tui.cli.exits import FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
 from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
+from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def shed_command(
 
         write_out(json_text(shed_document(forecast, compared, interruptions)))
     else:
-        write_page(shed_lines(forecast, compared, interruptions), ascii_only=ascii_only)
+        write_page(shed_lines(given.behaviour.label, forecast, compared, interruptions), ascii_only=ascii_only)
     return FINE
 
 
@@ -142,12 +143,17 @@ def scene_lines() -> list[str]:
     widest = max(len(scene.name) for scene in BROKER_SCENES)
     lines: list[str] = []
     for scene in BROKER_SCENES:
-        lines += wrapped(scene.about, first=f"{scene.name:<{widest}}  ", rest=" " * (widest + 2))
+        lines += wrapped(
+            f"Pulsar {scene.release}: {scene.about}", first=f"{scene.name:<{widest}}  ", rest=" " * (widest + 2)
+        )
     return lines
 
 
 def shed_lines(
-    forecast: ShedAhead, compared: Sequence[ShedAhead] = (), interruptions: Mapping[str, Interruption] | None = None
+    release: str,
+    forecast: ShedAhead,
+    compared: Sequence[ShedAhead] = (),
+    interruptions: Mapping[str, Interruption] | None = None,
 ) -> list[str]:
     """The forecast, cycle by cycle; cycles that say the same as the one before are one line."""
     interruptions = interruptions or {}
@@ -155,10 +161,11 @@ def shed_lines(
     from tui.brokers.words import ASSUMED_TEXTS
 
     start = forecast.start
-    first = (
-        f"{shedder_of(forecast)} over {counted(len(start.loads), 'broker')}, {counted(len(forecast.cycles), 'cycle')}"
-    )
-    lines = [first, *_indented(f"before: {_even(forecast.before)}")]
+    brokers, cycles = counted(len(start.loads), "broker"), counted(len(forecast.cycles), "cycle")
+    lines = [
+        f"Pulsar {safe_name(release)}: {shedder_of(forecast)} over {brokers}, {cycles}",
+        *_indented(f"before: {_even(forecast.before)}"),
+    ]
     last: list[str] = []
     for cycle in forecast.cycles:
         heading, *said = _cycle_lines(cycle, shedder_of(forecast), start.settings, interruptions)

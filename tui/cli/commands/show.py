@@ -51,7 +51,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
 @_number("--topics", 100, "How many topics.")
 @_number("--partitions", 1, "Of each topic; 0: not partitioned. With --producers: of the topic (12).")
 @_number("--consumers", 10, "Each on every topic.")
-@click.option("--bundles", metavar="N", type=int, help="Of the namespace.  [default: 4; from 5.0 on 32]")
+@click.option("--bundles", metavar="N", type=int, help="Of the namespace.  [default: 32; before 5.0: 4]")
 @_number("--seed", 0, "For the rates.")
 @click.option("--keys", metavar="N", type=int, help="Instead: a Key_Shared subscription with so many known keys.")
 @click.option(

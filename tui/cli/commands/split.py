@@ -67,7 +67,7 @@ def split_command(
             raise InputError(f"--algorithm {algorithm}: not known; known: {', '.join(dict.fromkeys(known))}")
         view = replace(view, options=tuple(shown for shown in view.options if shown.algorithm == algorithm))
     if as_json:
-        write_out(json_text(plain_values(view)))
+        write_out(json_text({"format": "ringside.split/1", **plain_values(view)}))
     else:
         write_page(split_lines(view), ascii_only=ascii_only)
     return FINE

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from engine.config import FLAG
 from engine.errors import InputError, Rejection
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import FLAG, quantity, safe_name
+from tui.kit.wording import quantity, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

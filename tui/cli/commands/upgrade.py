@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from engine.errors import InputError, Rejection
-from engine.text import counted
+from engine.keyshared.delivery_state import OrderRule
+from engine.text import counted, visible
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, known_version, what_if_options
 from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import wrapped
-from tui.kit.wording import safe_name
+from tui.kit.wording import msgs_per_sec, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.views.comparing.upgrade import UpgradeView
+    from engine.compare.releases import ChangeKind
+    from engine.views.comparing.upgrade import KeysHere, LoadHere, UpgradeRow, UpgradeView
 
 
 @click.command("upgrade")
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
 def upgrade_command(
     *, path: str | None, release: str, top: int, what_if: WhatIf, as_json: bool, ascii_only: bool
 ) -> int:
-    """Say what Pulsar --to VERSION does with the same state: owners that change, ring forms, gaps that are no longer
-    served, rules and defaults that change, each with what it means here and the setting that keeps the old one.
+    """Say what Pulsar --to VERSION does with the same state: owners and keys that change, gaps that are no longer
+    served, what shedding does with reported loads, and every rule, setting and fault that changes, each with what it
+    concerns here and the setting that keeps the old way.
 
     The present release is that of the answers, else --pulsar.
 
@@ -44,7 +47,8 @@ def upgrade_command(
 
     session = session_of(path, what_if)
     say_problems(session.problems)
-    view = upgrade_view(session.timeline.state, release, session.timeline.source)
+    seen = [moment.snapshot for moment in session.seen]
+    view = upgrade_view(session.timeline.state, release, session.timeline.source, seen)
     if isinstance(view, Rejection):
         raise InputError(f"--to {release}: {view.message}")
     if as_json:
@@ -61,29 +65,78 @@ def upgrade_lines(view: UpgradeView, top: int) -> Iterator[str]:
     yield from wrapped(f"{safe_name(view.source)}: from Pulsar {safe_name(view.before)} to {safe_name(view.after)}")
     yield from sum_lines(view.difference)
     yield from differing_lines(view.difference, top)
+    for keys in view.keys:
+        yield from wrapped(_keys_text(keys), rest="  ")
     for gap in view.gaps:
         text = (
             f"{safe_name(gap.subscription)}: slots without an owner {gap.before:,} → {gap.after:,}, and"
             f" {counted(gap.known_keys, 'known key')} among them; their messages wait until somebody declares them"
         )
         yield from wrapped(text, rest="  ")
-    yield ""
-    yield "rules that change" if view.rules else "no rule changes"
-    for rule in view.rules:
-        text = f"{rule.change.name}: {rule.change.before} → {rule.change.after}; {rule.meaning}"
-        yield from wrapped(text, first="  ", rest="    ")
-        if rule.subscriptions:
-            yield f"    here: {counted(rule.subscriptions, 'subscription')}"
-        if rule.change.keep:
-            yield f"    keeps the old behaviour: {rule.change.keep}"
-    yield ""
-    yield "defaults that change" if view.defaults else "no default changes"
-    for default in view.defaults:
-        yield from wrapped(
-            f"{default.change.name}: {default.change.before} → {default.change.after}", first="  ", rest="    "
-        )
-        yield from wrapped(default.meaning, first="    ", rest="    ")
-        if default.in_force and not default.follows:
-            yield f"    here it is {default.in_force}, which is not the default, so it stays"
-        else:
-            yield f"    keeps the old behaviour: {default.keep}"
+    if view.load is not None:
+        yield from wrapped(_load_text(view.load), rest="  ")
+    for title, kinds in _GROUPS:
+        rows = view.of_kind(*kinds)
+        yield ""
+        yield title if rows else f"{title}: none"
+        for row in rows:
+            yield from _row_lines(row)
+
+
+_GROUPS: Final[tuple[tuple[str, tuple[ChangeKind, ...]], ...]] = (
+    ("rules that change", ("rule",)),
+    ("settings that change", ("setting",)),
+    ("faults that come or go", ("mended",)),
+    ("what else changes", ("answers", "platform")),
+)
+
+
+def _row_lines(row: UpgradeRow) -> Iterator[str]:
+    absent = "no such setting"
+    change = f"{row.name}: {row.before or absent} → {row.after or absent}"
+    if row.kind == "setting":
+        yield from wrapped(change, first="  ", rest="    ")
+        yield from wrapped(row.meaning, first="    ", rest="    ")
+    else:
+        source = f" ({row.source})" if row.source else ""
+        yield from wrapped(f"{change}; {row.meaning}{source}", first="  ", rest="    ")
+    if row.count is not None:
+        yield from wrapped(f"here, {row.counted}: {row.count:,}", first="    ", rest="      ")
+    value = visible(row.in_force or "")
+    if row.effect == "stays":
+        yield from wrapped(f"here it is {value}, which is not the default, so it stays", first="    ", rest="      ")
+    elif row.effect == "ignored" and row.in_force not in (None, row.before):
+        yield from wrapped(f"here it is {value}; the line is ignored from then on", first="    ", rest="      ")
+    elif row.keep:
+        yield f"    keeps the old behaviour: {row.keep}"
+
+
+def _keys_text(keys: KeysHere) -> str:
+    share = f"{keys.sample_moved:,} of the {keys.sample_keys:,} keys key-0 to key-{keys.sample_keys - 1}"
+    known = f" and {keys.known_moved:,} of {counted(keys.known_keys, 'known key')}" if keys.known_keys else ""
+    text = f"{safe_name(keys.subscription)}: {share}{known} go to another of {counted(keys.consumers, 'consumer')}"
+    if keys.slots_before != keys.slots_after:
+        text += f"; every key has another slot, of {keys.slots_before:,} → {keys.slots_after:,}"
+    if keys.order_before != keys.order_after:
+        text += f"; order is kept by {keys.order_before} → {keys.order_after}"
+        if keys.order_after == OrderRule.DRAINING_HASHES.value:
+            text += ": a hash that changes hands waits until its earlier messages are acknowledged"
+    return text
+
+
+def _load_text(load: LoadHere) -> str:
+    was, now = load.before, load.after
+    parts = (
+        f"{was.shedder} → {now.shedder}" if was.shedder != now.shedder else was.shedder,
+        f"{was.topics:,} → {now.topics:,} topics interrupted",
+        f"{msgs_per_sec(was.msgs_per_sec)} → {msgs_per_sec(now.msgs_per_sec)} moved",
+        f"busiest ÷ average {_ratio(was.busiest_over_average)} → {_ratio(now.busiest_over_average)}",
+    )
+    return (
+        f"load of {counted(load.brokers, 'broker')}, {counted(load.cycles, 'cycle')} of shedding ahead:"
+        f" {was.unloads:,} → {now.unloads:,} unloads by {', '.join(parts)}"
+    )
+
+
+def _ratio(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.2f}"

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from engine.errors import InputError
-from engine.verify import Difference, Fit, VerifyReport, answers_of, verify_answers, verify_folder
+from engine.admin.files import FilesRead
+from engine.config import FLAG
+from engine.errors import InputError, Rejection
+from engine.text import counted
+from engine.verify import Difference, Fit, VerifyReport, answers_of, verify_answers
+from engine.verify.answers import Answers, read_folder
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
-from tui.cli.options import ascii_option, max_input_option, pulsar_option
-from tui.cli.output import say, say_problems, write_out, write_page
+from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_option
+from tui.cli.output import json_text, say, say_problems, write_out, write_page
 from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tui.sources.cluster.source import Source
-
-SCHEMA_VERSION: Final = 2
+FORMAT: Final = "ringside.verify/1"
 SHOWN_DIFFERENCES: Final = 50
 _NOTHING: Final = (
     "nothing in it can be compared. Save partitioned-stats or stats of topics with Failover, Exclusive or Key_Shared"
@@ -31,11 +33,13 @@ _NOTHING: Final = (
 
 @click.command(name="verify")
 @click.argument("folder", metavar="FOLDER | FILE | URL")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
+@json_option
 @ascii_option
 @pulsar_option("Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.")
+@click.option("--topic", metavar="NAME", help="The topic that FILE is about. URL: only topics like this (* and ?).")
+@setting_option
 @max_input_option
-@cluster_options()
+@cluster_options(topic=False, settings=False)
 @click.pass_context
 def verify_command(
     ctx: click.Context,
@@ -44,6 +48,8 @@ def verify_command(
     as_json: bool,
     ascii_only: bool,
     pulsar: str | None,
+    topic: str | None,
+    settings: tuple[tuple[str, str], ...],
     max_input: int,
     cluster: ClusterChoice,
 ) -> None:
@@ -60,31 +66,47 @@ def verify_command(
     from tui.sources.cluster.access import is_url
 
     if is_url(folder):
-        report = _verify_cluster(cluster.source(folder), pulsar)
+        from tui.cli.cluster import read_once
+
+        reading = read_once(cluster.source(folder, topic=topic, settings=settings))
+        answers = answers_of(FilesRead(reading.files(), (), ()), reading.origin)
     else:
         require_no_cluster(cluster)
-        reason = missing(folder)
-        if reason is not None:
-            raise InputError(reason)
-        report = verify_folder(folder, pulsar, limit_bytes=max_input)
+        answers = _overruled(_answers_at(folder, topic, max_input), settings)
+    report = verify_answers(answers, pulsar)
     say_problems(report.problems)
     if as_json:
-        write_out(json.dumps(as_document(report), ensure_ascii=False, indent=2))
+        write_out(json_text(as_document(report)))
     else:
         write_page(report_lines(report), ascii_only=ascii_only)
     if not report.compared:
         raise InputError(f"{folder}: {_NOTHING}")
     if report.differences:
-        say(f"{_counted(len(report.differences), 'difference')} in {report.compared} facts")
+        say(f"{counted(len(report.differences), 'difference')} in {report.compared} facts")
         ctx.exit(report.exit_code)
 
 
-def _verify_cluster(source: Source, pulsar: str | None) -> VerifyReport:
-    from engine.admin.files import FilesRead
-    from tui.cli.cluster import read_once
+def _answers_at(path: str, topic: str | None, limit_bytes: int) -> Answers:
+    """What is in a folder, or in a file about ``topic``. Raises ``InputError``."""
+    if topic is not None:
+        from tui.sources.answers import answer_about
 
-    reading = read_once(source)
-    return verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), pulsar)
+        answer, source, problems = answer_about(topic, path, limit_bytes=limit_bytes)
+        return answers_of(FilesRead((answer,), problems, ()), source)
+    reason = missing(path)
+    if reason is not None:
+        raise InputError(reason)
+    return read_folder(Path(path), limit_bytes=limit_bytes)
+
+
+def _overruled(answers: Answers, settings: tuple[tuple[str, str], ...]) -> Answers:
+    """The answers as if the brokers had these settings. Raises ``InputError``."""
+    for name, text in settings:
+        changed = answers.settings.with_setting(name, text)
+        if isinstance(changed, Rejection):
+            raise InputError(f"--set {name}={text}: {changed.message}")
+        answers = replace(answers, settings=changed, flag_source="asked for" if name == FLAG else answers.flag_source)
+    return answers
 
 
 def report_lines(report: VerifyReport) -> list[str]:
@@ -110,6 +132,7 @@ def _rules(report: VerifyReport) -> Iterator[str]:
     yield f"release rules: Pulsar {report.pulsar_version} ({source})"
     flag = "true" if report.consistent_hashing else "false"
     where = {
+        "asked for": "as asked for",
         "scenario.json": "from scenario.json",
         "run-time configuration": "from the run-time configuration",
         "tried": "unknown, so both were tried",
@@ -119,9 +142,9 @@ def _rules(report: VerifyReport) -> Iterator[str]:
         best = report.fits[0].differences
         fitting = [_fit(fit) for fit in report.fits if fit.differences == best]
         worse = [fit for fit in report.fits if fit.differences > best]
-        others = [f"{_fit(fit)}: {_counted(fit.differences, 'difference')}" for fit in worse]
+        others = [f"{_fit(fit)}: {counted(fit.differences, 'difference')}" for fit in worse]
         verb = "fits" if len(fitting) == 1 else "fit equally well"
-        yield f"{'; '.join(fitting)}: {verb} ({_counted(best, 'difference')})"
+        yield f"{'; '.join(fitting)}: {verb} ({counted(best, 'difference')})"
         if others:
             yield f"does not fit: {'; '.join(others)}"
 
@@ -167,19 +190,19 @@ def _not_compared(report: VerifyReport) -> Iterator[str]:
 
 
 def as_document(report: VerifyReport) -> dict[str, Any]:
-    """The report as JSON values; ``version`` is the version of this form."""
+    """The report as JSON values."""
     return {
-        "version": SCHEMA_VERSION,
+        "format": FORMAT,
         "path": report.path,
         "rules": {
-            "pulsarVersion": report.pulsar_version,
-            "versionSource": report.version_source,
-            "activeConsumerFailoverConsistentHashing": report.consistent_hashing,
-            "flagSource": report.flag_source,
+            "release": report.pulsar_version,
+            "release_source": report.version_source,
+            "consistent_hashing": report.consistent_hashing,
+            "flag_source": report.flag_source,
             "fits": [
                 {
-                    "nonPartitionedFailover": fit.nonpartitioned,
-                    "activeConsumerFailoverConsistentHashing": fit.consistent_hashing,
+                    "nonpartitioned_failover": fit.nonpartitioned,
+                    "consistent_hashing": fit.consistent_hashing,
                     "differences": fit.differences,
                 }
                 for fit in report.fits
@@ -200,11 +223,11 @@ def as_document(report: VerifyReport) -> dict[str, Any]:
                 "recorded": difference.recorded,
                 "model": difference.modelled,
                 "rule": difference.rule,
-                "likelyReason": None if difference.likely is None else asdict(difference.likely),
+                "likely_reason": None if difference.likely is None else asdict(difference.likely),
             }
             for difference in report.differences
         ],
-        "notCompared": [{"what": what, "count": count} for what, count in report.not_compared],
+        "not_compared": [{"what": what, "count": count} for what, count in report.not_compared],
         "problems": [
             {
                 "source": problem.source,
@@ -216,9 +239,5 @@ def as_document(report: VerifyReport) -> dict[str, Any]:
             }
             for problem in report.problems
         ],
-        "exitCode": report.exit_code,
+        "exit_code": report.exit_code,
     }
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")

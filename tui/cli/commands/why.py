@@ -12,7 +12,7 @@ from engine.errors import InputError, Rejection
 from engine.text import counted
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
-from tui.cli.options import ascii_option, json_option, max_input_option
+from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_option
 from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.reported import earlier_text, setting_text, verdict_word
@@ -35,10 +35,13 @@ _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
 @click.option("--all", "lists_all", is_flag=True, help="List every subscription, the worst first.")
 @click.option("--ruled-out", is_flag=True, help="Say also which causes were ruled out, and how.")
 @click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice, which shows what does not move.")
+@click.option("--topic", metavar="NAME", help="The topic that FILE is about. URL: only topics like this (* and ?).")
+@setting_option
+@pulsar_option("Judge by the rules of this Pulsar version.")
 @max_input_option
 @json_option
 @ascii_option
-@cluster_options()
+@cluster_options(topic=False, settings=False)
 def why_command(
     *,
     path: str | None,
@@ -48,6 +51,9 @@ def why_command(
     lists_all: bool,
     ruled_out: bool,
     again_after: float | None,
+    topic: str | None,
+    settings: tuple[tuple[str, str], ...],
+    pulsar: str | None,
     max_input: int,
     as_json: bool,
     ascii_only: bool,
@@ -66,15 +72,16 @@ def why_command(
     """
     from engine.diagnosis.findings import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen
-    from engine.diagnosis.why import diagnose_all, selected, with_earlier, worst
-    from tui.sources.answers import moments_of
+    from engine.diagnosis.why import diagnose_all, selected, with_earlier, worst_in
+    from tui.sources.answers import moments_of, overruled
     from tui.sources.cluster.access import is_url
 
     if path is not None and is_url(path):
-        moments = _moments_at(cluster.source(path), again_after, max_input)
+        read = _moments_at(cluster.source(path, topic=topic, settings=settings), again_after, max_input)
+        moments = overruled(read, (), pulsar)
     else:
         require_no_cluster(cluster, "--again-after" if again_after is not None else None)
-        moments = moments_of(path, limit_bytes=max_input)
+        moments = moments_of(path, topic=topic, settings=settings, release=pulsar, limit_bytes=max_input)
     _say_all_problems(moments)
     seen = subscriptions_seen(moments)
     if not seen:
@@ -90,7 +97,7 @@ def why_command(
         if isinstance(diagnoses, Rejection):
             raise InputError(diagnoses.message)
         chosen = diagnoses
-    shown = with_earlier(diagnose_all(chosen) if lists_all else [worst(chosen)], moments)
+    shown = with_earlier(diagnose_all(chosen), moments) if lists_all else [worst_in(chosen, moments)]
     if keys is not None:
         from engine.diagnosis.traces import with_trace
         from tui.cli.key_options import KeyChoice, known_keys
@@ -128,26 +135,26 @@ def _say_all_problems(moments: Sequence[Moment]) -> None:
 
 
 def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -> Iterator[str]:
-    """One subscription: the first cause whole, the others in a line each, and what was ruled out where ``in_full``.
+    """One subscription: the first cause whole, the others in short, and what was ruled out where ``in_full``.
 
     ``others`` is the number of other subscriptions.
     """
+    from engine.admin.requests import NAMELESS
     from engine.diagnosis.seen import parent_of
 
-    place = short_topic(parent_of(diagnosis.topic))
+    place = short_topic(parent_of(diagnosis.topic)) if diagnosis.namespace != NAMELESS else "a topic without a name"
     if diagnosis.topics > 1:
         place += f" and {diagnosis.topics - 1:,} more"
     moments = counted(diagnosis.moments, "moment")
     yield safe_name(f"{diagnosis.subscription} ({diagnosis.type}) on {place}, {moments}")
-    if diagnosis.first is None:
+    if not diagnosis.said:
         yield ""
         yield "  no cause was found"
-    for number, cause in enumerate(diagnosis.causes):
+    for number, cause in enumerate(diagnosis.said):
         yield ""
+        if number == 0 and diagnosis.earlier is not None:
+            yield f"  {earlier_text(diagnosis.earlier, diagnosis.moments)}"
         yield from cause_lines(cause) if number == 0 else _in_short(cause)
-    if diagnosis.earlier is not None:
-        yield ""
-        yield from wrapped(earlier_text(diagnosis.earlier, diagnosis.moments), first="  ", rest="    ")
     if in_full:
         yield ""
         yield "ruled out"
@@ -194,5 +201,8 @@ def all_lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
         topic = short_topic(parent_of(diagnose.topic)) + (f" +{diagnose.topics - 1:,}" if diagnose.topics > 1 else "")
         verdict = verdict_word(first.verdict if first is not None else Verdict.FINE)
         cause = first.id if first is not None else ""
+        if diagnose.earlier is not None:
+            verdict = f"{verdict_word(diagnose.earlier.cause.verdict)}, now {verdict}"
+            cause = diagnose.earlier.cause.id
         rows.append((verdict, cause, safe_name(diagnose.subscription), safe_name(topic), f"{diagnose.backlog:,}"))
     yield from table(rows, _ALIGNS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from engine.config import FLAG
 from engine.text import counted
 from engine.views.failover.model import (
     BundleNode,
@@ -21,7 +22,7 @@ from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.failover.words import flag_helps, foot_text
 from tui.kit.reported import moment_text
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import FLAG, event_effect, percent, quantity, safe_name, shorten_middle
+from tui.kit.wording import event_effect, percent, quantity, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
 _CONSUMER_HEADING: Final = ("", "consumer", "prio", "active", "of ring", "of rate", "msg/s", "pts", "moved")

@@ -13,10 +13,9 @@ from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.reported.changes import change_text
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
+from tui.kit.wording import NOBODY, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
 
 NAMED: Final = 8
-NOBODY: Final = "nobody"
 _ROW_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", ">", ">", "<")
 _SETTING_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<")
 
@@ -71,6 +70,8 @@ def differing_lines(view: DifferenceView, top: int) -> Iterator[str]:
 
 def _differs(one: SubscriptionDifference) -> bool:
     if one.verdict is None or one.came or one.left or len(one.rows):
+        return True
+    if one.noun == SLOT and not one.verdict.items:  # slots of two spaces, which cannot be compared
         return True
     return bool(one.verdict.moved) or one.verdict.judgement != "even"
 

@@ -130,6 +130,7 @@ def owned_lines(who: Sharing, owned: Owned) -> list[str]:
 def owned_document(who: Sharing, owned: Owned) -> dict[str, Any]:
     """The same as plain values; a slot of a piece counts where ``slot mod divisor == remainder``."""
     return {
+        "format": "ringside.key-consumer/1",
         "consumer_id": owned.consumer.consumer_id,
         "name": owned.consumer.name,
         **_head(who),
@@ -201,6 +202,7 @@ def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
     owned = slots_by_consumer(who.selector)
     gaps = _gaps(who)
     return {
+        "format": "ringside.key-spread/1",
         **_head(who),
         "slots": who.selector.slots.occurring,
         "consumers": [
@@ -250,9 +252,7 @@ def _head(who: Sharing) -> dict[str, Any]:
 
 
 def _whose(who: Sharing) -> str:
-    technique = (
-        " (a technique of clients on top of sticky, form ringside)" if who.mode is SharingMode.CONSISTENT_STICKY else ""
-    )
+    technique = " (a technique of clients on top of sticky)" if who.mode is SharingMode.CONSISTENT_STICKY else ""
     name = f"subscription {safe_name(who.subscription)}, " if who.subscription else ""
     return (
         f"{name}{counted(len(who.selector.consumers), 'consumer')}, {who.mode.value}{technique}, {who.behaviour.label}"

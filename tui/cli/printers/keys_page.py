@@ -43,7 +43,7 @@ def _status(status: KeysStatus) -> Iterator[str]:
         f"Pulsar: {safe_name(status.release)} · seed {status.seed} · step {status.step} of {status.steps}"
         f" · {status.now_ms:,} ms"
     )
-    side = " (a technique of clients, not a mode of the broker; form ringside)" if status.client_side else ""
+    side = " (a technique of clients, not a mode of the broker)" if status.client_side else ""
     yield from wrapped(f"{status.mode}{side}, {status.form}", first="mode: ", rest="  ")
     yield from wrapped(status.rule_text, first="rule: ", rest="  ")
     yield from wrapped(status.order_rule, first="order: ", rest="  ")

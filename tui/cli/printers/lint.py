@@ -13,7 +13,7 @@ from engine.text import counted
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import safe_name
 
-SCHEMA_VERSION: Final = 1
+FORMAT: Final = "ringside.lint/1"
 SHOWN_OF_A_RULE: Final = 10
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 
@@ -94,11 +94,11 @@ def rule_lines(rules: Iterable[RuleFacts]) -> list[str]:
 def lint_document(
     source: str, findings: Sequence[Finding], problems: Sequence[Problem], *, fail_on: Severity
 ) -> dict[str, Any]:
-    """The findings as JSON values, in the order of the text; ``version`` is the version of this form."""
+    """The findings as JSON values, in the order of the text."""
     return {
-        "version": SCHEMA_VERSION,
+        "format": FORMAT,
         "source": source,
-        "failOn": fail_on.label,
+        "fail_on": fail_on.label,
         "failed": any(finding.severity >= fail_on for finding in findings),
         "counts": counts_of(findings),
         "findings": [_finding(finding) for finding in findings],
@@ -109,9 +109,10 @@ def lint_document(
     }
 
 
-def rule_rows(rules: Iterable[RuleFacts]) -> list[dict[str, str]]:
+def rules_document(rules: Iterable[RuleFacts]) -> dict[str, Any]:
     """The rules as JSON values."""
-    return [{"rule": rule.id, "worst": rule.worst.label, "about": rule.about, "source": rule.source} for rule in rules]
+    rows = [{"rule": rule.id, "worst": rule.worst.label, "about": rule.about, "source": rule.source} for rule in rules]
+    return {"format": "ringside.rules/1", "rules": rows}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

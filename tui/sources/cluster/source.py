@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import msgspec
 
 from engine.config import BrokerSettings
+from engine.diagnosis.limits import NOT_MODELLED
 from engine.errors import InputError, Rejection, RingsideError
 from tui.sources.cluster import paths
 from tui.sources.cluster.access import Access
@@ -95,7 +96,7 @@ def require_settings(pairs: tuple[tuple[str, str], ...]) -> None:
     settings = BrokerSettings()
     for name, text in pairs:
         changed = settings.with_setting(name, text)
-        if isinstance(changed, Rejection):
+        if isinstance(changed, Rejection) and name not in NOT_MODELLED:
             raise InputError(f"--set {name}={text}: {changed.message}")
 
 

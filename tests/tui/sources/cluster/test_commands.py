@@ -62,8 +62,8 @@ def test_every_fact_of_the_recorded_broker_agrees_with_the_model(run: Run) -> No
     with playing() as server:
         report: dict[str, Any] = json.loads(run("verify", server.url, "--json").out)
     assert (report["compared"], report["agree"], report["differences"]) == (56, 56, [])
-    assert report["rules"]["versionSource"] == "broker"
-    assert report["rules"]["flagSource"] == "run-time configuration"
+    assert report["rules"]["release_source"] == "broker"
+    assert report["rules"]["flag_source"] == "run-time configuration"
 
 
 def test_a_difference_is_found_in_a_running_cluster(run: Run) -> None:
@@ -178,11 +178,11 @@ def test_settings_that_cannot_be_read_are_assumed_or_given(run: Run) -> None:
     with playing(failing("configuration", status(403))) as server:
         ran = run("verify", server.url, "--json")
         assert "assumed" in ran.err
-        assert json.loads(ran.out)["rules"]["flagSource"] == "tried"
+        assert json.loads(ran.out)["rules"]["flag_source"] == "tried"
         given = run("verify", server.url, "--json", "--set", f"{flag}=true")
         assert "assumed" not in given.err
         rules = json.loads(given.out)["rules"]
-        assert (rules[flag], given.code) == (True, 1)
+        assert (rules["consistent_hashing"], given.code) == (True, 1)
         assert run("verify", server.url, "--set", f"{flag}=maybe").code == 2
 
 

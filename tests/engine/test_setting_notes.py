@@ -1,0 +1,64 @@
+"""Notes on settings: each setting has one, and what brokers declare is what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec import convert
+
+from engine.balance.settings import LOAD_SETTING_DEFAULTS
+from engine.config import DEFAULTS, is_dynamic
+from engine.errors import Rejection
+from engine.setting_notes import SETTING_NOTES
+from engine.views.setting import FORMAT, SettingView, setting_document, setting_view
+from tests.releases import known
+
+# Read from the annotations of ServiceConfiguration in 5.0.1.
+DECLARED = json.loads((Path(__file__).parent.parent / "golden" / "5.0.1" / "settings.json").read_text())
+GONE = {"subscriptionKeySharedUseClassicPersistentImplementation"}
+
+
+def test_each_setting_that_is_modelled_has_a_note_and_no_other_has() -> None:
+    assert set(SETTING_NOTES) == {*DEFAULTS, *LOAD_SETTING_DEFAULTS}
+    assert {row["name"] for row in DECLARED} == set(SETTING_NOTES) - GONE
+
+
+@pytest.mark.parametrize("row", DECLARED, ids=lambda row: str(row["name"]))
+def test_category_and_dynamic_are_what_the_class_declares(row: dict[str, object]) -> None:
+    assert SETTING_NOTES[str(row["name"])].category == row["category"]
+    assert is_dynamic(str(row["name"]), known("5.0.1")) == row["dynamic"]
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "default", "dynamic"),
+    [
+        ("activeConsumerFailoverConsistentHashing", "3.0.7", None, False),
+        ("activeConsumerFailoverConsistentHashing", "4.0.1", "false", False),
+        ("maxUnloadPercentage", "4.2.4", "0.2", True),
+        ("maxUnloadPercentage", "5.0.1", "0.5", True),
+        ("loadBalancerLoadSheddingStrategy", "5.0.1", "AvgShedder", True),
+        ("subscriptionKeySharedUseClassicPersistentImplementation", "4.2.4", "false", True),
+        ("subscriptionKeySharedUseClassicPersistentImplementation", "5.0.1", None, False),
+        ("defaultNumberOfNamespaceBundles", "5.0.1", "32", True),
+        ("maxProducersPerTopic", "4.2.4", "0", False),
+    ],
+)
+def test_a_setting_has_the_default_of_its_release(name: str, release: str, default: str | None, dynamic: bool) -> None:
+    view = setting_view(name, known(release))
+    assert isinstance(view, SettingView)
+    assert (view.default, view.dynamic, view.release) == (default, dynamic, release)
+    document = setting_document(view)
+    assert document.pop("format") == FORMAT
+    assert convert(document, SettingView) == view
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("maxunloadpercentage", "maxUnloadPercentage"), ("maxProducerPerTopic", "maxProducersPerTopic")]
+)
+def test_a_name_that_is_not_known_is_refused_with_the_nearest(name: str, near: str) -> None:
+    refused = setting_view(name, known("5.0.1"))
+    assert isinstance(refused, Rejection) and (refused.error, refused.field) == ("UnknownSetting", name)
+    assert near in refused.message
+    assert isinstance(setting_view("q" * 5_000, known("5.0.1")), Rejection)
