@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from engine.errors import Problem
+from engine.errors import InputError, Problem
 from engine.input import GZIP_MAGIC, MAX_INPUT_BYTES, Gunzipped, collected_if_small, size_text, sliced
 
 SET_ASIDE: Final = "this one is set aside; the rest is kept"
@@ -45,7 +45,10 @@ def _gunzip(data: bytes, source: str, limit: int) -> tuple[bytes, Problem | None
         tried.append(Gunzipped(sliced(data)))
         return tried[-1]
 
-    out = collected_if_small(begin, limit)
+    try:
+        out = collected_if_small(begin, len(data), limit)
+    except InputError as error:
+        return b"", Problem(source, "$", str(error), "check what this file really is")
     if out is None:
         reason = f"unpacks to more than {size_text(limit)}, which is all that is read (--max-input)"
         return b"", Problem(source, "$", reason, "check what this file really is, or give a larger --max-input")

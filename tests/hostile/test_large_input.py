@@ -20,6 +20,7 @@ from engine.cluster.limits import MAX_STEPS
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
 from engine.errors import InputError
+from engine.input import UNMEASURED_BYTES
 from pipeline.reading.files import find_answers
 from pipeline.reading.traces import find_traces
 from tests.hostile.judging import faults
@@ -82,6 +83,35 @@ def test_ten_gigabytes_of_blanks_are_measured_and_refused(read: Read, tmp_path: 
     ended = read("blanks.json", "blanks.json", "--once", "--max-input", "200MB")
     assert ended.code == 2 and "--max-input is 200 MB" in ended.err
     assert ended.peak_bytes < 4 * 10**8
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("words", ["{} --once", "why {}", "lint {}", "- --once", "@import {}"])
+def test_a_gigabyte_of_one_text_in_a_megabyte(runner: Limited, tmp_path: Path, words: str, times: int) -> None:
+    """Far below --max-input, and twice as much in memory; real answers are packed to a tenth or so."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    begin, _, end = f'{{"{TOPIC}":{STATS}}}'.partition('c"}')
+    pieces = [begin.encode(), *[b"x" * (1 << 20)] * 1024, b'c"}', end.encode()]
+    packed = b"".join(map(packer.compress, pieces)) + packer.flush()
+    path = tmp_path / "text.json.gz"
+    path.write_bytes(packed if times == 1 else gzip.compress(packed))
+    commands = (tuple(words.replace("{}", str(path)).split()),)
+    (ended,) = runner.run(Job(commands, str(tmp_path), str(path)))
+    assert faults(commands[0], ended, path, "large") == []
+    assert ended.code == 2 and ended.peak_bytes < 5 * 10**8
+
+
+def test_a_text_that_packs_well_is_read(read: Read, tmp_path: Path) -> None:
+    """Statistics of idle partitions, of 9 kB each, that differ in nothing but their names."""
+    members = ",".join(f'"member{at}":0.0' for at in range(600))
+    idle = STATS.replace("{", f"{{{members},", 1)
+    partitions = [f'"{TOPIC}-partition-{at}":{idle}' for at in range(8_000)]
+    text = f"{{{','.join(partitions)}}}".encode()
+    data = gzip.compress(text)
+    assert len(text) > UNMEASURED_BYTES and 80 < len(text) / len(data) < 200
+    (tmp_path / "idle.json.gz").write_bytes(data)
+    assert 7_000 * 12_000 / 200 < len(data) < 7_000 * 12_000 / 100
+    assert read("idle.json.gz").code == 0
 
 
 def test_200_000_empty_gzip_members(read: Read, tmp_path: Path) -> None:

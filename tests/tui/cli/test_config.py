@@ -66,7 +66,8 @@ def test_the_example_holds_and_says_the_defaults(settings: Path) -> None:
         ("theme = 'pink'", 1), ("theme = 3", 1), ("mono = 'yes'", 1), ("max-input = 'much'", 1),
         ("max-input = true", 1),
         ("colour = 1", 1), ("keys = 3", 1), ("[keys]\nK = 3", 1), ("= nonsense", 1), ("mono = 1\nascii = 2", 2),
-        ("nonsense.a.a.a.a.a.a.a.a = 1", 1), ("mono = true", 0), ("max-input = 5000000", 0), ("a = " + "[" * 100_000, 1),
+        ("nonsense.a.a.a.a.a.a.a.a = 1", 1), ("mono = true", 0),
+        ("max-input = 5000000", 0), ("a = " + "[" * 100_000, 1),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_reported_and_the_rest_holds(settings: Path, text: str, problems: int) -> None:
