@@ -36,7 +36,7 @@ from engine.admin.requests import (
     request_of_path,
     scenario_facts,
 )
-from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
+from engine.admin.text import malformed, plain_json, raw_object, unread_faults
 from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of, topic_stats_of
 from engine.config import CURRENT, BrokerSettings, behaviour_of, rebased
 from engine.errors import InputError, Problem, Rejection
@@ -278,7 +278,7 @@ class AnswerCollector:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
                 if not self._keeps_nameless:
-                    self.problems += raw_object(data, name)[1]
+                    self.problems += raw_object(data, name)[1] or unread_faults(data, name)
                     self.set_aside += 1
                     return
                 topic = nameless_topic(name)
@@ -291,7 +291,9 @@ class AnswerCollector:
             return
         if kind is AnswerKind.INTERNAL_STATS:
             topic = naming.topic(name)
-            if topic is not None:
+            if topic is None:
+                self.problems += unread_faults(data, name)
+            else:
                 from engine.admin.ledgers import decode_internal_stats
 
                 ledger = decode_internal_stats(data, name)
@@ -371,12 +373,8 @@ def _opened(
         faults = raw_object(data, file.name)[1] if data.lstrip()[:1] == b"{" else ()
         reason = "is not JSON that could be understood"
         problems += faults or (Problem(file.name, "$", reason, "name a recorded answer of the admin interface"),)
-    if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
-        # Its members were not decoded, so it may still not be text.
-        try:
-            data.decode()
-        except UnicodeDecodeError as fault:
-            problems += (malformed(data, file.name, fault),)
+    if kind is AnswerKind.OTHER:
+        problems += unread_faults(data, file.name)
     return ((kind, file.name, data),), problems
 
 

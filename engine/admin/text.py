@@ -301,6 +301,17 @@ def raw_list(data: bytes | msgspec.Raw, source: str, path: str = "$") -> tuple[l
 WHOLE_CHECK_BYTES: Final = 16 * 1024**2
 
 
+def unread_faults(data: bytes, source: str) -> tuple[Problem, ...]:
+    """What is wrong with a text of which nothing is used, so that no decoder says it; nothing of a long one."""
+    if len(data) > WHOLE_CHECK_BYTES:
+        return ()
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return (malformed(data, source, fault),)
+    return ()
+
+
 def repeated_members(data: bytes | msgspec.Raw, source: str, path: str) -> tuple[Problem, ...]:
     """Return the repeated members of any object below ``data``; the later one counts.
 
