@@ -20,7 +20,7 @@ from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFac
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
 from engine.admin.requests import AdminRequest, Naming, parse_request
-from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
+from engine.admin.text import plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import parse_topic_name, partition_name
@@ -137,12 +137,8 @@ def unreadable(answer: Answer) -> tuple[Problem, ...]:
 def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: tuple[Problem, ...]) -> OpenedFile:
     """A file in which no answer was found; whole topics may be salvaged from it."""
     kind = kind or kind_by_beginning(file.name, data)
-    if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
-        # Its members were not decoded, so it may still not be text.
-        try:
-            data.decode()
-        except UnicodeDecodeError as fault:
-            problems += (malformed(data, file.name, fault),)
+    if kind is AnswerKind.OTHER:
+        problems += unread_faults(data, file.name)
     asked = {file.name: file.request} if file.request is not None else {}
     return OpenedFile((Answer(kind, file.name, data),), problems, asked)
 

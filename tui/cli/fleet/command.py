@@ -351,7 +351,7 @@ def _summary(results: ResultFolder) -> bytes:
 
     try:
         return document_of(results, FILE_NAME)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         make = "make one with ringside fleet run or ringside fleet report"
         raise InputError(f"{results} holds no {FILE_NAME}; {make}") from error
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.playing.clock import CountingClock
 from tests.playing.server import Played, PlayingServer, failing, playing, status
+from tests.starting import piped
 from tests.tui.sources.cluster.conftest import Get
 from tests.tui.sources.cluster.test_redaction import SECRET_AS
 from tui.sources.cluster.access import Access, Tls, token_secret
@@ -380,6 +381,16 @@ def test_a_client_shows_its_certificate(get: Get) -> None:
         shown = Tls(ca_file=ca, cert_file=str(TLS / "client.pem"))
         assert isinstance(get(server, PATH, Access(server.url, tls=shown)), Answer)
         assert isinstance(get(server, PATH, Access(server.url, tls=Tls(ca_file=ca)), tries=1), Gap)
+
+
+def test_certificates_and_keys_come_through_pipes(get: Get) -> None:
+    """As with ``--key-file <(command)``: a key need not be on a disk."""
+    with playing(tls=server_side("here", ca=True)) as server, ExitStack() as stack:
+        ca, certificate, key = (
+            stack.enter_context(piped((TLS / name).read_bytes())) for name in ("ca.pem", "client.pem", "client.pem")
+        )
+        shown = Tls(ca, certificate, key)
+        assert isinstance(get(server, PATH, Access(server.url, tls=shown)), Answer)
 
 
 def test_a_redirect_does_not_lead_out_of_encryption(get: Get) -> None:
