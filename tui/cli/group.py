@@ -10,7 +10,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from engine.errors import InputError
-from tui.sources.cluster.access import is_url
 from tui.sources.nearby import missing
 
 OPEN: Final = "open"
@@ -83,10 +82,11 @@ class RingsideGroup(click.Group):
             wanted = [args[position], *args[:position], *args[position + 1 :]]
         else:
             reason = None if ctx.resilient_parsing else missing(args[position], self.commands)
-            if reason is not None and is_url(args[position]):
-                raise InputError(_OF_A_CLUSTER)  # without the address, which may contain a password
             if reason is not None:
-                raise InputError(reason)
+                from tui.sources.cluster.access import is_url
+
+                # Of a cluster without its address, which may contain a password.
+                raise InputError(_OF_A_CLUSTER if is_url(args[position]) else reason)
             wanted = [OPEN, *args]
         return super().parse_args(ctx, wanted)
 
