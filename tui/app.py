@@ -56,7 +56,7 @@ class RingsideApp(ThemedApp):
     """
 
     TITLE = "Ringside"
-    CSS_PATH = stylesheet("main")
+    CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("keys"), stylesheet("producers")]
     BINDINGS: ClassVar[list[BindingType]] = [
         *ThemedApp.BINDINGS,
         Binding("f2", "switch_theme", "Theme", show=False, tooltip="Dark or light"),

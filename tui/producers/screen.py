@@ -33,7 +33,6 @@ from engine.views.producers.model import (
     ProducersView,
     StatisticsView,
 )
-from themes import stylesheet
 from tui.kit.columns import NOTHING, Lines
 from tui.kit.event_list import EventList
 from tui.kit.help import Group, HelpScreen, KeyHelp
@@ -82,7 +81,6 @@ MATRIX_LEGEND: Final[Group] = (
 class ProducersScreen(DashboardScreen[ProducersView]):
     """The matrix of producers and partitions, the producers, costs, statistics, events, and what happened."""
 
-    CSS_PATH = stylesheet("producers")
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
