@@ -138,17 +138,49 @@ FIRST_PICTURE: Final[dict[str, set[str]]] = {
     "tui.reported": set(),
     "tui.sources.cluster": set(),
     "httpx2": set(),
+    "numpy.ma": set(),
     "pyarrow": set(),
     "sortedcontainers": set(),
 }
 """What of a room, or of a package, the main screen of the embedded cluster may load."""
 
 
+FRAME_NEEDS: Final = {"engine.errors", "engine.memo", "engine.text"}
+"""Of the engine, before anything is opened."""
+MOST_MODULES: Final = {"frame": 43, "picture": 196}
+"""Of ours. One that is needed at the start makes the number larger; one that is not is imported where it is used."""
+
+
 @pytest.fixture(scope="module")
-def first_picture() -> set[str]:
+def painted() -> tuple[set[str], set[str]]:
+    """The modules that are loaded when the empty frame is painted, and when the main screen is."""
     program = [sys.executable, "-m", "tests.architecture.first_picture"]
     ran = subprocess.run(program, capture_output=True, text=True, cwd=ROOT, check=True)
-    return set(ran.stdout.split())
+    frame, picture = (set(line.split()) for line in ran.stdout.splitlines())
+    return frame, picture
+
+
+@pytest.fixture(scope="module")
+def first_picture(painted: tuple[set[str], set[str]]) -> set[str]:
+    return painted[1]
+
+
+def ours(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] in {"engine", "tui", "themes"}}
+
+
+@pytest.mark.xdist_group("imports")
+def test_the_frame_is_painted_before_anything_heavy_is_loaded(painted: tuple[set[str], set[str]]) -> None:
+    frame, _ = painted
+    assert {name for name in ours(frame) if name.startswith("engine.")} == FRAME_NEEDS
+    assert frame.isdisjoint({"numpy", "msgspec", "mmh3", "httpx"})
+
+
+@pytest.mark.xdist_group("imports")
+def test_no_more_modules_are_loaded_at_the_start(painted: tuple[set[str], set[str]]) -> None:
+    frame, picture = map(ours, painted)
+    assert len(frame) <= MOST_MODULES["frame"], sorted(frame)
+    assert len(picture) <= MOST_MODULES["picture"], sorted(picture)
 
 
 @pytest.mark.xdist_group("imports")

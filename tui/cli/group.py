@@ -10,7 +10,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from engine.errors import InputError
-from tui.sources.cluster.addresses import is_url
 from tui.sources.nearby import missing
 
 OPEN: Final = "open"
@@ -83,10 +82,13 @@ class RingsideGroup(click.Group):
             wanted = [args[position], *args[:position], *args[position + 1 :]]
         else:
             reason = None if ctx.resilient_parsing else missing(args[position], self.commands)
-            if reason is not None and is_url(args[position]):
-                raise InputError(_OF_A_CLUSTER)  # without the address, which may contain a password
-            if reason is not None and not self._misspells(args[:position]):
-                raise InputError(reason)
+            if reason is not None:
+                from tui.sources.cluster.addresses import is_url
+
+                if is_url(args[position]):
+                    raise InputError(_OF_A_CLUSTER)  # without the address, which may contain a password
+                if not self._misspells(args[:position]):
+                    raise InputError(reason)
             wanted = [OPEN, *args]
         return super().parse_args(ctx, wanted)
 
