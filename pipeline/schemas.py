@@ -83,7 +83,7 @@ SUBSCRIPTIONS: Final = Table(
     "subscriptions",
     ("subscription string", "topic string", "namespace string", "partitioned_topic string", "partition_index int",
      "type string", "consumers int", "consumer_set bigint", "told_active_consumer string?", *_RATES_OUT,
-     "msg_backlog_entries bigint", "unacked_messages bigint", "file string"),
+     "msg_backlog_entries bigint?", "unacked_messages bigint?", "file string"),
     few=("subscription", "namespace", "partition_index", "type", "consumers", "consumer_set", "told_active_consumer",
          "file"),
     sought=("namespace", "subscription", "type"),
@@ -96,8 +96,8 @@ CONSUMER_SETS: Final = Table("consumer_sets", ("consumer_set bigint", "names arr
 CONSUMERS: Final = Table(
     "consumers",
     ("subscription string", "topic string", "position int", "consumer string", "address string",
-     "connected_since string", "client_version string", *_RATES_OUT, "unacked_messages bigint",
-     "available_permits bigint", "key_hash_ranges array<struct<start:int,end:int>>", "file string"),
+     "connected_since string", "client_version string", *_RATES_OUT, "unacked_messages bigint?",
+     "available_permits bigint?", "key_hash_ranges array<struct<start:int,end:int>>", "file string"),
     few=("subscription", "position", "consumer", "connected_since", "client_version", "available_permits", "file"),
 )  # fmt: skip
 """``position`` counts from 0 in the dispatcher's order; ranges are slots, both ends inclusive."""

@@ -73,7 +73,7 @@ def as_reported(judgement: Judgement, seen: SubscriptionSeen) -> Judgement:
     about = about or list(seen.dispatchers)
     missing = [name for name in judgement.fields if name in _NEEDED and not all(map(_NEEDED[name], about))]
     if missing:
-        return f"the answer has no {joined(missing)}"
+        return f"the answer lacks {joined(missing)}"
     absent = {name for name, test in {**_NEEDED, **_USEFUL}.items() if not any(map(test, about))}
     if not absent:
         return judgement
@@ -93,7 +93,7 @@ def not_reported(seen: SubscriptionSeen) -> Cause | None:
             return Cause(
                 NOT_REPORTED,
                 Verdict.CANNOT_TELL,
-                f"the answer has no {joined(missing)}",
+                f"the answer lacks {joined(missing)}",
                 dispatcher.topic,
                 fix=f"give the whole answer: {again}",
                 fields=("subscriptions",),

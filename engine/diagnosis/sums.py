@@ -73,7 +73,7 @@ def _cause(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | 
     numbers = tuple((name, count) for name, count in counts if count is not None)
     if waiting is None:
         return Cause(
-            NOT_REPORTED, Verdict.CANNOT_TELL, "the answer has no msgBacklog", topic, numbers=numbers,
+            NOT_REPORTED, Verdict.CANNOT_TELL, "the answer lacks msgBacklog", topic, numbers=numbers,
             fix=f"give the whole answer: {ask}", fields=("subscriptions",),
         )  # fmt: skip
     if not waiting:

@@ -114,7 +114,7 @@ def _subscriptions(folder: ResultFolder, namespace: str, rows: Any) -> dict[str,
             rate,
             throughput,
             backlog,
-            max(waiting, unacked.get((subscription, topic), 0)),
+            max(waiting or 0, unacked.get((subscription, topic), 0)),
         )
         by_topic.setdefault(topic, []).append(facts)
     return {topic: tuple(subscriptions) for topic, subscriptions in by_topic.items()}
@@ -155,7 +155,7 @@ def _consumers(
         folder, "consumers", columns, (inside[0] | inside[1]) & pc.field("subscription").isin(subscriptions)
     )
     sums = rows.group_by(["subscription", "topic"]).aggregate([("unacked_messages", "sum")])
-    waiting = {(row["subscription"], row["topic"]): row["unacked_messages_sum"] for row in sums.to_pylist()}
+    waiting = {(row["subscription"], row["topic"]): row["unacked_messages_sum"] or 0 for row in sums.to_pylist()}
     topics = pa.array(sorted({name for _, name in sources}), pa.string())
     rows = rows.filter(pc.is_in(rows.column("topic"), topics)).sort_by("position")
     consumers: dict[_Key, list[ConsumerFacts]] = {}

@@ -51,14 +51,14 @@ _DECLARED: Final[Mapping[str, str]] = {
     " limit: real?, shedder: text, run_id: text*",
     "balance_answers": "cluster: text, broker: text, body: bytes, file: text",
     "subscriptions": "subscription: text, topic: text, partitioned_topic: text, type: text, consumer_set: whole,"
-    " told_active_consumer: text?, msg_rate_out: real, msg_throughput_out: real, msg_backlog_entries: whole,"
-    " unacked_messages: whole, partition_index: whole",
+    " told_active_consumer: text?, msg_rate_out: real, msg_throughput_out: real, msg_backlog_entries: whole?,"
+    " unacked_messages: whole?, partition_index: whole",
     "topics": "topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real,"
     " msg_rate_out: real, msg_throughput_in: real, msg_throughput_out: real, storage_size_bytes: whole,"
     " backlog_size_bytes: whole, publishers: whole, bundle: text?, kind: text, file: text, run_id: text*",
     "consumer_sets": "consumer_set: whole, names: texts",
     "consumers": "subscription: text, topic: text, position: whole, consumer: text, connected_since: text,"
-    " unacked_messages: whole, key_hash_ranges: ranges",
+    " unacked_messages: whole?, key_hash_ranges: ranges",
     "bundles": "lower: whole, upper: whole",
     "settings": "name: text, value: text",
     "brokers": "broker: text, version: text, run_id: text*",
