@@ -142,8 +142,9 @@ def _subscriptions(before: Snapshot, after: Snapshot) -> list[Change]:
                 continue
             for kind, was, became, number in _of_dispatcher(then, now, _knows_consumers(old_topic, topic)):
                 seen[kind, topic.namespace, sub_name, was, became].add(name, number)
-            grown = now.msg_backlog_entries - then.msg_backlog_entries
-            if grown:
+            known = now.msg_backlog_entries is not None and then.msg_backlog_entries is not None
+            grown = (now.msg_backlog_entries or 0) - (then.msg_backlog_entries or 0)
+            if known and grown:
                 backlogs[topic.namespace, sub_name].add(name, grown)
     changes = [
         Change(

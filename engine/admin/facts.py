@@ -6,7 +6,7 @@ import collections
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -39,6 +39,15 @@ Counter = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A Java long that only ever grows: at 1 GB/s a counter of bytes passes 2^53 within four months."""
 Slot = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 _RANGE_TEXT: Final = re.compile(r"\[\s*([0-9]{1,10})\s*,\s*([0-9]{1,10})\s*\]")
+
+
+class NotReported(tuple[Any, ...]):
+    """An empty list in the place of one that the answer does not have."""
+
+    __slots__ = ()
+
+
+NOT_REPORTED: Final = NotReported()
 
 
 class DrainingHashFacts(
@@ -84,8 +93,8 @@ class ConsumerFacts(
     ``connected_since`` is the broker's ISO text. ``available_permits`` may be negative. ``range_arrays`` and
     ``range_texts`` are two spellings of the same ranges, see ``key_hash_ranges``; texts come from releases before 4.0
     and from the classic dispatcher, with which they went in 5.0 (as did ``readPositionWhenJoining``). Times are epoch
-    milliseconds, 0 for never. Members that older releases do not print are None or 0. A struct instead of a dataclass,
-    because hundreds of thousands are decoded straight from answers.
+    milliseconds, 0 for never. Numbers that an answer does not have are None. A struct instead of a dataclass, because
+    hundreds of thousands are decoded straight from answers.
     """
 
     name: str = ""
@@ -94,8 +103,8 @@ class ConsumerFacts(
     client_version: str = ""
     msg_rate_out_msgs_per_sec: Rate = 0.0
     msg_throughput_out_bytes_per_sec: Rate = 0.0
-    unacked_messages: Count = 0
-    available_permits: Count = 0
+    unacked_messages: Count | None = None
+    available_permits: Count | None = None
     range_arrays: tuple[tuple[Slot, Slot], ...] = ()
     range_texts: tuple[str, ...] = ()
     msg_out_counter: Counter | None = None
@@ -104,10 +113,10 @@ class ConsumerFacts(
     draining_cleared_total: Count | None = None
     draining_unacked_messages: Count | None = None
     draining: tuple[DrainingHashFacts, ...] = ()
-    last_acked_ms: Counter = 0
-    last_consumed_ms: Counter = 0
+    last_acked_ms: Counter | None = None
+    last_consumed_ms: Counter | None = None
     first_sent_ms: Counter | None = None
-    last_flow_ms: Counter = 0
+    last_flow_ms: Counter | None = None
     first_flow_ms: Counter | None = None
     avg_messages_per_entry: Counter | None = None
 
@@ -150,6 +159,7 @@ class SubscriptionFacts(
         "msg_out_counter": "msgOutCounter",
         "msg_rate_redeliver_msgs_per_sec": "msgRateRedeliver",
         "blocked_on_unacked": "blockedSubscriptionOnUnackedMsgs",
+        "deleted_ranges": "nonContiguousDeletedMessagesRanges",
         "draining_count": "drainingHashesCount",
         "draining_cleared_total": "drainingHashesClearedTotal",
         "draining_unacked_messages": "drainingHashesUnackedMessages",
@@ -168,7 +178,8 @@ class SubscriptionFacts(
     ``type`` is Pulsar's word (``Exclusive``, ``Shared``, ``Failover``, ``Key_Shared``), ``"None"`` when nobody has
     connected since load. ``active_consumer_name`` is None where the answer has none (broker-stats, non-persistent).
     ``mode`` is ``AUTO_SPLIT`` or ``STICKY``, of Key_Shared alone. ``msg_backlog_entries`` counts entries, not messages.
-    Counters grow from 0 since the topic was loaded; None where a release does not print them. Not read, since nothing
+    Counters grow from 0 since the topic was loaded. Numbers that an answer does not have are None, and ``consumers`` is
+    ``NOT_REPORTED`` without a list. Not read, since nothing
     here needs them: ``consumersAfterMarkDeletePosition``, which 5.0 does not print any more, and its
     ``oldestBacklogMessageAgeSeconds`` (-1 where a broker does not know it).
     """
@@ -176,14 +187,14 @@ class SubscriptionFacts(
     name: str = ""
     type: str = "None"
     active_consumer_name: str | None = None
-    consumers: tuple[ConsumerFacts, ...] = ()
+    consumers: tuple[ConsumerFacts, ...] = NOT_REPORTED
     msg_rate_out_msgs_per_sec: Rate = 0.0
     msg_throughput_out_bytes_per_sec: Rate = 0.0
-    msg_backlog_entries: Count = 0
-    unacked_messages: Count = 0
+    msg_backlog_entries: Count | None = None
+    unacked_messages: Count | None = None
     mode: str | None = None
     allow_out_of_order_delivery: bool | None = None
-    msg_delayed: Count = 0
+    msg_delayed: Count | None = None
     msg_in_replay: Count | None = None
     msg_out_counter: Counter | None = None
     msg_rate_redeliver_msgs_per_sec: Rate = 0.0
@@ -191,8 +202,9 @@ class SubscriptionFacts(
     draining_count: Count | None = None
     draining_cleared_total: Count | None = None
     draining_unacked_messages: Count | None = None
-    last_acked_ms: Counter = 0
-    last_consumed_ms: Counter = 0
+    last_acked_ms: Counter | None = None
+    last_consumed_ms: Counter | None = None
+    deleted_ranges: Count | None = None
     throttled_msgs_by_subscription: Counter = 0
     throttled_bytes_by_subscription: Counter = 0
     throttled_msgs_by_topic: Counter = 0
@@ -203,10 +215,10 @@ class SubscriptionFacts(
     @property
     def latest_ms(self) -> int:
         """The latest time among its own and its consumers', in epoch milliseconds; 0 for none."""
-        times = (
-            max(consumer.last_consumed_ms, consumer.last_acked_ms, consumer.last_flow_ms) for consumer in self.consumers
-        )
-        return max(self.last_consumed_ms, self.last_acked_ms, *times, 0)
+        times = [self.last_consumed_ms, self.last_acked_ms]
+        for consumer in self.consumers:
+            times += (consumer.last_consumed_ms, consumer.last_acked_ms, consumer.last_flow_ms)
+        return max((time for time in times if time is not None), default=0)
 
     @property
     def throttle_events(self) -> collections.Counter[str]:
@@ -253,12 +265,23 @@ class TopicFacts:
     @property
     def msg_backlog_entries(self) -> int:
         """Entries not yet acknowledged, over all subscriptions."""
-        return sum(subscription.msg_backlog_entries for subscription in self.subscriptions)
+        return sum(subscription.msg_backlog_entries or 0 for subscription in self.subscriptions)
 
     @property
     def unacked_messages(self) -> int:
         """Messages delivered but not yet acknowledged, over all subscriptions."""
-        return sum(subscription.unacked_messages for subscription in self.subscriptions)
+        return sum(subscription.unacked_messages or 0 for subscription in self.subscriptions)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSums:
+    """What ``partitioned-stats`` says without its partitions: sums, in which names of consumers mean nothing.
+
+    ``partitions`` is their number, None where the answer does not have it.
+    """
+
+    topic: TopicFacts
+    partitions: int | None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -392,7 +415,8 @@ class Snapshot:
     broker-stats lists, None where it is missing or empty, as it is until a broker's first statistics. ``owners``
     are the brokers of bundles (``tenant/namespace/range``) and topics as brokers and look-ups report them.
     ``broker_loads`` has the last load report of each broker, ``written_loads`` all of them with their files, and
-    ``living`` the list of brokers with its file, None without one. ``ownership``: isolation policies, failure domains
+    ``living`` the list of brokers with its file, None without one. ``sums`` are those of partitioned topics whose
+    partitions are not in the answers. ``ownership``: isolation policies, failure domains
     and anti-affinity groups, None without an answer about them.
     """
 
@@ -415,3 +439,4 @@ class Snapshot:
     ownership: ClusterPolicies | None = None
     written_loads: tuple[tuple[str, WrittenLoad], ...] = ()
     living: tuple[str, frozenset[str]] | None = None
+    sums: Mapping[str, PartitionSums] = field(default_factory=dict)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.admin.text import nul_in
 from engine.errors import InputError, Problem, system_reason
 from engine.input import UNMEASURED_BYTES, Intake, Source, opened
 from engine.text import natural_key
 
+if TYPE_CHECKING:
+    from engine.admin.requests import AdminRequest
+
 STANDARD_INPUT: Final = "standard input"
 ANSWER_SUFFIXES: Final = (".json", ".json.gz")
+PASTE_SUFFIXES: Final = (".txt", ".log", ".out", ".yaml", ".yml", ".conf", ".md", "")
+"""Endings of files in a folder that are read if an answer is in them; a file without an ending is one of them."""
+_LARGEST_PASTE_BYTES: Final = 8 * 1024**2
+_ALL_PASTES_BYTES: Final = 64 * 1024**2
+"""So much of such files is searched in one folder: logs may be there, too."""
 MIRROR_FOLDERS: Final = ("admin", "lookup", "brokers")
 """Sub-folders of a folder that mirrors the admin API; ``brokers/HOST:PORT`` holds answers of single brokers."""
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)[-:](\d\d)[-:](\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d[-:]?\d\d)?")
@@ -23,10 +32,16 @@ _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)[-:](\d\d)[-:](\d\d(?:\.\d
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """A file's name and its bytes, unpacked."""
+    """A file's name and its bytes, unpacked.
+
+    ``request`` is what it answers, where something besides its name says so; ``turn`` counts the runs of a command in
+    one text from 1, and is 0 for any other file.
+    """
 
     name: str
     data: bytes
+    request: AdminRequest | None = None
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +76,8 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
     answers = [name for name in names if is_answer_name(name)]
     mirrored, more = _mirrored(path, folders)
     answers += mirrored
-    if not answers:
+    pasted = _pastes(path, names)
+    if not answers and not pasted:
         hint = f"; it has folders, name one of them: {', '.join(folders[:5])}" if folders else ""
         raise InputError(f"no .json or .json.gz file is in {path}{hint}")
     files: list[AnswerFile] = []
@@ -74,7 +90,52 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
         file, problems = read_file(path / name, name, intake)
         faults += problems
         files += [file] if file is not None else []
-    return FilesRead(tuple(files), tuple(faults), (*(name for name in names if not is_answer_name(name)), *more))
+    for file in pasted:
+        if len(file.data) > intake.room_bytes:
+            break
+        intake.take(len(file.data))
+        files.append(file)
+    read = {file.name for file in files} | set(answers)
+    return FilesRead(tuple(files), tuple(faults), (*(name for name in names if name not in read), *more))
+
+
+def _pastes(path: Path, names: list[str]) -> list[AnswerFile]:
+    """The files of a folder that are no JSON by their names, and have an answer in them."""
+    from engine.admin.documents import has_answers
+
+    found: list[AnswerFile] = []
+    room = Intake(_ALL_PASTES_BYTES)
+    for name in names:
+        if is_answer_name(name) or not is_paste_name(name) or not room.room_bytes:
+            continue
+        size = _size(path / name)
+        if not 0 < size <= _LARGEST_PASTE_BYTES:
+            continue
+        file, _ = read_file(path / name, name, room)
+        if file is not None and has_answers(file):
+            found.append(file)
+    return found
+
+
+def is_paste_name(name: str) -> bool:
+    """Whether a file of this name in a folder may have an answer among other words.
+
+    >>> [is_paste_name(name) for name in ("stats.txt", "stats", "persistent%3A%2F%2Ft%2Fn%2Fx.v2", "a.tar", ".env")]
+    [True, True, True, False, False]
+    """
+    if name.startswith("."):
+        return False
+    suffix = Path(name.lower().removesuffix(".gz")).suffix
+    return suffix in PASTE_SUFFIXES or "%3a%2f%2f" in name.lower()
+
+
+def _size(path: Path) -> int:
+    """The size of a regular file in bytes, 0 for anything else."""
+    try:
+        state = path.stat()
+    except OSError:
+        return 0
+    return state.st_size if stat.S_ISREG(state.st_mode) else 0
 
 
 def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:

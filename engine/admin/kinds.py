@@ -15,7 +15,9 @@ from engine.config import DEFAULTS
 
 _RANGE: Final = re.compile(r"0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
 _FULL_BUNDLE: Final = re.compile(r"[^/]+/[^/]+/0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
+_IS_ADDRESS: Final = re.compile(rb'\s*"(?:pulsar|http)[+a-z]*://')
 _RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_RAW_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class AnswerKind(Enum):
@@ -32,6 +34,7 @@ class AnswerKind(Enum):
     RUNTIME_CONFIGURATION = "runtime-configuration"
     LOAD_REPORT = "load-report"
     LOOKUP = "lookup"
+    NAMED_LOOKUPS = "named-lookups"
     OWNED_NAMESPACES = "ownedNamespaces"
     INTERNAL_STATS = "internalStats"
     NAMED_INTERNAL_STATS = "named-internalStats"
@@ -54,6 +57,7 @@ _SIGNS: Final[tuple[tuple[AnswerKind, tuple[str, ...]], ...]] = (
     (AnswerKind.POLICIES, ("bundles", "replication_clusters")),
     (AnswerKind.POLICIES, ("bundles", "auth_policies")),
     (AnswerKind.INTERNAL_STATS, ("entriesAddedCounter",)),
+    (AnswerKind.INTERNAL_STATS, ("cursors", "ledgers")),
     (AnswerKind.LOOKUP, ("brokerUrl",)),
     (AnswerKind.PARTITIONED_STATS, ("partitions", "subscriptions")),
     (AnswerKind.PARTITIONED_STATS, ("partitions", "metadata")),
@@ -68,15 +72,25 @@ def recognise(name: str, data: bytes) -> AnswerKind:
     O(length), without decoding values.
     """
     data, _ = plain_json(data, name)
+    return sound_kind(name, data) or kind_by_beginning(name, data)
+
+
+def sound_kind(name: str, data: bytes) -> AnswerKind | None:
+    """Return the kind of a list or an object in plain JSON; None for a text that is neither, or is not JSON."""
     text = data.lstrip()
     if text[:1] == b"[":
-        return AnswerKind.TOPIC_LIST if _is_topic_list(text) else AnswerKind.OTHER
+        try:
+            names = _RAW_LIST.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        is_list = not names or any(b"://" in bytes(item)[:32] for item in names)
+        return AnswerKind.TOPIC_LIST if is_list else AnswerKind.OTHER
     if text[:1] != b"{":
-        return AnswerKind.NO_JSON
+        return None
     try:
         members = _RAW_OBJECT.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _by_beginning(name, text)
+        return None
     if not members:
         return AnswerKind.BROKER_STATS_TOPICS if "broker-stats" in name else AnswerKind.OTHER
     for kind, signs in _SIGNS:
@@ -85,14 +99,6 @@ def recognise(name: str, data: bytes) -> AnswerKind:
                 return AnswerKind.NAMED_INTERNAL_STATS
             return kind
     return _by_names(members)
-
-
-def _is_topic_list(text: bytes) -> bool:
-    try:
-        names = msgspec.json.decode(text, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return b"persistent://" in text
-    return not names or any(b"://" in bytes(name)[:32] for name in names)
 
 
 def _by_names(members: dict[str, msgspec.Raw]) -> AnswerKind:
@@ -107,6 +113,8 @@ def _by_names(members: dict[str, msgspec.Raw]) -> AnswerKind:
         below = [_names_below(raw) for raw in members.values()]
         if all("/" in name for name in names) and all(all(map(_RANGE.fullmatch, inner)) for inner in below):
             return AnswerKind.BROKER_STATS_TOPICS
+    if all("://" in name for name in names) and all(_IS_ADDRESS.match(bytes(raw)) for raw in members.values()):
+        return AnswerKind.NAMED_LOOKUPS
     if any(name in DEFAULTS or name in LOAD_SETTING_DEFAULTS for name in names):
         return AnswerKind.RUNTIME_CONFIGURATION
     inner = {recognise(name, bytes(raw)) for name, raw in members.items() if bytes(raw).lstrip()[:1] in (b"{", b"[")}
@@ -145,8 +153,13 @@ def _is_internal(members: dict[str, msgspec.Raw]) -> bool:
     return first is not None and b'"entriesAddedCounter"' in bytes(first)[:512]
 
 
-def _by_beginning(name: str, text: bytes) -> AnswerKind:
+def kind_by_beginning(name: str, data: bytes) -> AnswerKind:
     """Return the kind of a damaged text, from which topics can still be salvaged."""
+    text = data.lstrip()
+    if text[:1] == b"[":
+        return AnswerKind.TOPIC_LIST if b"persistent://" in text else AnswerKind.OTHER
+    if text[:1] != b"{":
+        return AnswerKind.NO_JSON
     head = text[:4096]
     if re.search(rb'^\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{', head):
         return AnswerKind.BROKER_STATS_TOPICS

@@ -28,6 +28,11 @@ class _LedgerWire(msgspec.Struct):
     cursors: dict[str, _CursorWire] = {}
 
 
+CURSOR_MEMBERS: Final = (
+    "entriesAddedCounter",
+    *(member.encode_name for wire in (_CursorWire, _LedgerWire) for member in msgspec.structs.fields(wire)),
+)
+"""The members of internal statistics that are read, and the one that they are recognised by."""
 _LEDGERS: Final = msgspec.json.Decoder(_LedgerWire)
 
 

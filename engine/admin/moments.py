@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from engine.admin.documents import rounds_in
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Counts, Snapshot
 from engine.admin.files import MIRROR_FOLDERS, STANDARD_INPUT, AnswerFile, FilesRead, moment_ms, read_files
@@ -43,12 +44,12 @@ def read_moments(
     """Read folders, files and answers in memory as moments in the order of time, as one if nothing distinguishes them.
 
     A moment is a folder named by time or containing a dump (these are ordered by the latest times in their answers), a
-    step of a recording, or the files whose names begin with the same number or time, if another number has the same
-    answer: ``1-stats.json`` and ``2-stats.json`` are two moments, ``1-orders.json`` and ``2-refunds.json`` one. Other
-    files belong to all moments. ``keeps_nameless``: statistics of an unnamed topic get an invented name, see
-    :func:`nameless_topic`, instead of being a problem. ``title`` is the source of the snapshots; default: their
-    sources. ``earlier``: what is the same as there is not decoded again. Raises ``InputError`` as
-    :func:`read_answers` does.
+    step of a recording, one of several runs of the same command in a text, or the files whose names begin with the same
+    number or time, if another number has the same answer: ``1-stats.json`` and ``2-stats.json`` are two moments,
+    ``1-orders.json`` and ``2-refunds.json`` one. Other files belong to all moments. ``keeps_nameless``: statistics of
+    an unnamed topic get an invented name, see :func:`nameless_topic`, instead of being a problem. ``title`` is the
+    source of the snapshots; default: their sources. ``earlier``: what is the same as there is not decoded again. Raises
+    ``InputError`` as :func:`read_answers` does.
     """
     intake = Intake(limit_bytes)
     files: list[AnswerFile] = []
@@ -64,7 +65,7 @@ def read_moments(
         title = ", ".join(str(part) if isinstance(part, str | Path) else STANDARD_INPUT for part in sources)
     scenario = next((file for file in files if is_scenario(file)), None)
     times = scenario_facts(scenario.data, scenario.name).times if scenario is not None else {}
-    groups = _grouped(files)
+    groups = _grouped([part for file in files for part in rounds_in(file)])
     always = groups.pop("", [])
     moments: list[Moment] = []
     left_out: list[Problem] = []
@@ -106,7 +107,8 @@ def _grouped(files: Sequence[AnswerFile]) -> dict[str, list[AnswerFile]]:
     """The files of each moment, and under "" those of all moments."""
     groups: dict[str, list[AnswerFile]] = {}
     for file in files:
-        groups.setdefault(_moment_of(file.name), []).append(file)
+        group = f"{file.name.partition('#')[0]} {file.turn:05}" if file.turn else _moment_of(file.name)
+        groups.setdefault(group, []).append(file)
     numbered = [_without_number(file.name) for group in groups if group.isdigit() for file in groups[group]]
     if numbered and len(numbered) == len(set(numbered)) and not any(map(is_scenario, files)):
         # Numbers that only list different answers: 1-orders.json, 2-refunds.json.
@@ -163,6 +165,7 @@ def combined(moments: Sequence[Moment]) -> Snapshot:
             later.ownership or known.ownership,
             (*known.written_loads, *later.written_loads),
             later.living or known.living,
+            {**known.sums, **later.sums},
         )
     return known
 

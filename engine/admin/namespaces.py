@@ -189,6 +189,20 @@ def decode_lookup(data: bytes, source: str = "") -> Decoded[LookupFacts | None]:
     return Decoded(LookupFacts(wire.brokerUrl or "", wire.httpUrl or ""))
 
 
+def decode_named_lookups(data: bytes, source: str = "") -> Decoded[dict[str, str]]:
+    """Decode what ``pulsar-admin topics partitioned-lookup`` prints: the broker's address by full topic name."""
+    members, problems = raw_object(data, source)
+    good: dict[str, str] = {}
+    faults = list(problems)
+    for name, raw in members.items():
+        wrong = topic_fault(name)
+        if wrong:
+            faults.append(Problem(source, child("$", name), wrong, SET_ASIDE))
+        else:
+            good[name] = str(msgspec.json.decode(raw))
+    return Decoded(good, tuple(faults), len(members) - len(good))
+
+
 def living_brokers(name: str, data: bytes) -> frozenset[str] | None:
     """The brokers in the answer of ``GET /admin/v2/brokers/CLUSTER``; None for another list, by the file's name.
 

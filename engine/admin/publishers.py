@@ -16,8 +16,8 @@ import msgspec
 from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
 from engine.admin.facts import ConsumerFacts, Count, Counter, Decoded, Rate
 from engine.admin.files import STANDARD_INPUT, AnswerFile, read_files
-from engine.admin.kinds import AnswerKind, recognise
-from engine.admin.text import child, plain_json, raw_object, value_problem
+from engine.admin.kinds import AnswerKind
+from engine.admin.text import child, raw_object, value_problem
 from engine.admin.topic_wire import without_nulls
 from engine.errors import Problem
 from engine.input import MAX_INPUT_BYTES, Intake
@@ -210,8 +210,8 @@ def _subscription(wire: _SubscriptionWire) -> SubscriptionStats:
                 consumer.name,
                 consumer.msg_rate_out_msgs_per_sec,
                 consumer.msg_throughput_out_bytes_per_sec,
-                unacked_messages=consumer.unacked_messages,
-                available_permits=consumer.available_permits,
+                unacked_messages=consumer.unacked_messages or 0,
+                available_permits=consumer.available_permits or 0,
             )
             for consumer in wire.consumers
         ),
@@ -255,7 +255,7 @@ def client_facts(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
     versions: dict[str, frozenset[str]] = {}
     manager: str | None = None
     files = _files(sources, Intake(limit_bytes))
-    for kind, data in (answer for file in files for answer in _answers(file.name, file.data)):
+    for kind, data in (answer for file in files for answer in _answers(file)):
         if kind in (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO):
             named = load_manager_class(kind, data)
             # A named class wins over settings without one.
@@ -275,14 +275,10 @@ def _files(sources: tuple[str | Path | bytes | AnswerFile, ...], intake: Intake)
             yield from read_files(Path(source), intake).files
 
 
-def _answers(name: str, data: bytes) -> Iterator[tuple[AnswerKind, bytes]]:
-    text, _ = plain_json(data, name)
-    kind = recognise(name, text)
-    if kind is not AnswerKind.MANY:
-        yield kind, text
-        return
-    for inner, raw in _members(text).items():
-        yield recognise(inner, bytes(raw)), bytes(raw)
+def _answers(file: AnswerFile) -> Iterator[tuple[AnswerKind, bytes]]:
+    from engine.admin.documents import opened_file
+
+    return ((answer.kind, answer.data) for answer in opened_file(file).answers)
 
 
 def load_manager_class(kind: AnswerKind, data: bytes) -> str | None:

@@ -335,9 +335,14 @@ def _spelled(namespace: str) -> str:
     return "[-_./]".join(re.escape(part) for part in namespace.split("/"))
 
 
+_SUFFIX: Final = re.compile(r"\.(?:json|txt|log|out|ya?ml|md|conf)$", re.IGNORECASE)
+
+
 def _stem(file_name: str) -> str:
-    name = file_name.rpartition("/")[2]
-    return re.sub(r"^\d+-", "", name.removesuffix(".gz").removesuffix(".json"))
+    """The file's name without its ending and a leading number; the place of an answer in it follows a hyphen."""
+    name, _, place = file_name.rpartition("/")[2].partition("#")
+    stem = re.sub(r"^\d+-", "", _SUFFIX.sub("", name.removesuffix(".gz")))
+    return f"{stem}-{place.replace('#', '-')}" if place else stem
 
 
 def _tails(stem: str) -> Iterable[str]:

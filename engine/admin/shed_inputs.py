@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from engine.admin.documents import pasted_file
 from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.interruptions import NOTHING_REPORTED, Interruptions
@@ -274,8 +275,8 @@ class _Collector:
             self.alive = (file.name, listed)
         elif kind is AnswerKind.ERROR:
             self.refused |= _EXTENSIBLE_REFUSAL in data
-        elif kind is AnswerKind.NO_JSON and what in _READ_HERE and not is_scalar(data):
-            self.problems += raw_object(data, file.name)[1]
+        elif kind is AnswerKind.NO_JSON:
+            self._take_paste(file, data, what)
         elif kind is AnswerKind.RUNTIME_CONFIGURATION:
             self._take_settings(_object(data))
         elif kind is AnswerKind.BROKER_STATS_TOPICS:
@@ -284,6 +285,18 @@ class _Collector:
             owned = decode_owned(data, file.name)
             self.problems += owned.problems
             self.measured.take_owned(file.name, request.broker, owned.good)
+
+    def _take_paste(self, file: AnswerFile, data: bytes, what: str) -> None:
+        """Take the answers in a text among other words."""
+        pasted = pasted_file(file, data)
+        if pasted is None:
+            if what in _READ_HERE and not is_scalar(data):
+                self.problems += raw_object(data, file.name)[1]
+            return
+        self.problems += pasted.problems
+        for answer in pasted.answers:
+            if answer.kind is not AnswerKind.NO_JSON:
+                self.take(AnswerFile(answer.name, answer.data))
 
     def _take_metrics(self, name: str, data: bytes) -> None:
         # Without a usage they are of the modular manager, a refusal, or damaged before they come to it.

@@ -8,15 +8,26 @@ from typing import Any, Final
 
 import msgspec
 
+from engine.admin.documents import Answer, OpenedFile, opened_file, unreadable
 from engine.admin.earlier import EarlierAnswers, remembered
-from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
+from engine.admin.facts import (
+    BundleList,
+    Counts,
+    Decoded,
+    LedgerFacts,
+    PartitionSums,
+    Snapshot,
+    TopicFacts,
+    WrittenLoad,
+)
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
-from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.kinds import AnswerKind
 from engine.admin.measured_loads import METRICS, MeasuredLoads
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
     decode_lookup,
+    decode_named_lookups,
     decode_owned,
     decode_policies,
     decode_runtime_configuration,
@@ -37,7 +48,13 @@ from engine.admin.requests import (
     scenario_facts,
 )
 from engine.admin.text import malformed, plain_json, raw_object, unread_faults
-from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of, topic_stats_of
+from engine.admin.topics import (
+    broker_stats_of,
+    decode_named_stats,
+    decode_partition_sums,
+    partitioned_stats_of,
+    topic_stats_of,
+)
 from engine.config import CURRENT, BrokerSettings, behaviour_of, rebased
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, Intake
@@ -99,6 +116,8 @@ class AnswerCollector:
         self.namespace_policies: dict[str, Mapping[str, object]] = {}
         self.configuration: dict[str, str] = {}
         self.owners: dict[str, str] = {}
+        self.sums: dict[str, PartitionSums] = {}
+        self.summed: list[tuple[str, bytes]] = []
         self.broker_loads: dict[str, WrittenLoad] = {}
         self.ownership = OwnershipPolicies()
         self.written_loads: list[tuple[str, WrittenLoad]] = []
@@ -116,7 +135,7 @@ class AnswerCollector:
         scenario = next(((file.name, file.data) for file in read.files if is_scenario(file)), ("", b""))
         facts = scenario_facts(scenario[1], scenario[0])
         requests = dict(facts.requests)
-        answers: list[tuple[AnswerKind, str, bytes]] = []
+        answers: list[Answer] = []
         for file in read.files:
             mirrored = request_of_path(file.name)
             if mirrored is not None:
@@ -126,9 +145,11 @@ class AnswerCollector:
             if mirrored is not None and self._take_by_place(mirrored, file):
                 continue
             if not (self.ownership.take(file.name, file.data) or self._is_policy(requests.get(file.name), file)):
-                answers += self._opened(file)
+                opened = self._opened(file)
+                answers += opened.answers
+                requests |= opened.requests
         if not scenario[0]:
-            inner = ((name, data) for kind, name, data in answers if kind is AnswerKind.SCENARIO)
+            inner = ((answer.name, answer.data) for answer in answers if answer.kind is AnswerKind.SCENARIO)
             scenario = next(inner, ("", b""))
             facts = scenario_facts(scenario[1], scenario[0])
             requests = {**facts.requests, **requests}
@@ -137,30 +158,41 @@ class AnswerCollector:
         self.settings = facts.settings or self.settings
         self.configuration |= configuration_of(scenario[1])
         # Of two answers about a topic the later one counts, so the less complete one comes first.
-        answers.sort(key=lambda answer: answer[1] in requests and _says_less(requests[answer[1]]), reverse=True)
-        unnamed: list[tuple[AnswerKind, str, bytes]] = []
-        for kind, name, data in answers:
+        answers.sort(key=lambda answer: answer.name in requests and _says_less(requests[answer.name]), reverse=True)
+        unnamed: list[Answer] = []
+        for answer in answers:
+            kind, name, data = answer.kind, answer.name, answer.data
             listed = living_brokers(name, data) if kind in _LISTS else None
             self.living = (name, listed) if listed is not None else self.living
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
             if kind in _NAMELESS:
-                unnamed.append((kind, name, data))
+                unnamed.append(answer)
             elif kind in (AnswerKind.LOOKUP, AnswerKind.OWNED_NAMESPACES):
                 self._take_owners(kind, name, data, requests.get(name))
             else:
                 self._take(kind, name, data)
         known = self.known_names | self.stats.keys() | self.loaded.keys()
         naming = Naming(requests, known)
-        for kind, name, data in unnamed:
-            self._take_nameless(kind, name, data, naming)
+        self._take_sums(naming)
+        for answer in unnamed:
+            self._take_nameless(answer.kind, answer.name, answer.data, naming)
 
-    def _opened(self, file: AnswerFile) -> tuple[tuple[AnswerKind, str, bytes], ...]:
+    def _take_sums(self, naming: Naming) -> None:
+        for name, data in self.summed:
+            topic = naming.topic(name) or nameless_topic(name)
+            sums = decode_partition_sums(data, topic, name)
+            self.sums |= {topic: sums} if sums is not None else {}
+        self.summed.clear()
+
+    def _opened(self, file: AnswerFile) -> OpenedFile:
         """The answers in a file with their kinds."""
-        answers, problems = remembered(
-            self._earlier, "opened", file.name, file.data, lambda _: _opened(file, self._limit_bytes)
+        opened = remembered(
+            self._earlier, "opened", file.name, file.data, lambda _: opened_file(file, self._limit_bytes)
         )
-        self.problems += problems
-        return answers
+        self.problems += opened.problems
+        for answer in opened.answers:
+            self.problems += unreadable(answer)
+        return opened
 
     def _take_by_place(self, request: AdminRequest, file: AnswerFile) -> bool:
         """Take an answer that is recognised by its place in a mirror of the admin API; False for any other."""
@@ -198,7 +230,10 @@ class AnswerCollector:
                 self.problems += ledgers.problems
                 self.ledgers.update(ledgers.good)
             case AnswerKind.PARTITIONED_STATS:
-                self._topics(partitioned_stats_of(data, name, self._earlier))
+                decoded = partitioned_stats_of(data, name, self._earlier)
+                self._topics(decoded)
+                if not decoded.good:
+                    self.summed.append((name, data))
             case AnswerKind.NAMED_STATS:
                 self._topics(decode_named_stats(data, name))
             case AnswerKind.BROKER_STATS_TOPICS:
@@ -209,6 +244,12 @@ class AnswerCollector:
                 self.loaded.update(loaded.good.topics)
                 self.bundle_of_topic.update((topic, place.bundle) for topic, place in loaded.good.places.items())
                 self.measured.take_loaded(name, lambda: Decoded(loaded.good))
+            case AnswerKind.NAMED_LOOKUPS:
+                looked_up = decode_named_lookups(data, name)
+                self.problems += looked_up.problems
+                self.set_aside += looked_up.set_aside
+                self.known_names |= looked_up.good.keys()
+                self.owners.update(looked_up.good)
             case AnswerKind.HASH_POSITIONS:
                 positions = decode_hash_positions(data, name)
                 self.problems += positions.problems
@@ -348,6 +389,7 @@ class AnswerCollector:
             self.ownership.gathered,
             tuple(self.written_loads),
             self.living,
+            self.sums,
         )
         return bounded(snapshot)
 
@@ -357,25 +399,6 @@ _LISTS: Final = (AnswerKind.OTHER, AnswerKind.TOPIC_LIST)
 _PLAIN_TEXT: Final = ("lookup-bundle",)
 """Answers in plain text, whose content is known from other answers."""
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES, AnswerKind.INTERNAL_STATS)
-
-
-def _opened(
-    file: AnswerFile, limit_bytes: int
-) -> tuple[tuple[tuple[AnswerKind, str, bytes], ...], tuple[Problem, ...]]:
-    """The answers in a file with their kinds, and what is wrong with the file."""
-    data, problems = plain_json(file.data, file.name, limit=limit_bytes)
-    kind = recognise(file.name, data)
-    if kind is AnswerKind.MANY:
-        members, more = raw_object(data, file.name)
-        answers = tuple((recognise(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items())
-        return answers, problems + more
-    if kind is AnswerKind.NO_JSON and data.lstrip()[:1] not in (b"", b"0"):
-        faults = raw_object(data, file.name)[1] if data.lstrip()[:1] == b"{" else ()
-        reason = "is not JSON that could be understood"
-        problems += faults or (Problem(file.name, "$", reason, "name a recorded answer of the admin interface"),)
-    if kind is AnswerKind.OTHER:
-        problems += unread_faults(data, file.name)
-    return ((kind, file.name, data),), problems
 
 
 def is_scenario(file: AnswerFile) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
-from engine.admin.facts import BrokerStats, Decoded, Place, SubscriptionFacts, TopicFacts
+from engine.admin.facts import BrokerStats, Count, Decoded, PartitionSums, Place, SubscriptionFacts, TopicFacts
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
 from engine.admin.text import (
     SET_ASIDE,
@@ -39,6 +39,7 @@ from engine.names import refuse_namespace, refuse_range, refuse_subscription
 STATS: Final = "stats"
 PARTITIONED_STATS: Final = "partitioned-stats"
 BROKER_STATS: Final = "broker-stats"
+SUMS: Final = "sums"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,10 +105,29 @@ def decode_partitioned_stats(
     partitions = members.get("partitions")
     if partitions is None or bytes(partitions).strip() in (b"null", b"{}"):
         reason = "has no statistics of single partitions"
-        advice = "ask with perPartition=true: the sums do not say whose they are"
+        advice = "ask with --per-partition (perPartition=true): sums do not say whose they are"
         return Decoded({}, (*repairs, *problems, Problem(source, child(path, "partitions"), reason, advice)))
     decoded = _decode_named(answer, partitions, child(path, "partitions"))
     return Decoded(decoded.good, repairs + problems + decoded.problems, decoded.set_aside)
+
+
+class _MetadataWire(msgspec.Struct):
+    partitions: Count | None = None
+
+
+class _SumsWire(msgspec.Struct):
+    metadata: _MetadataWire | None = None
+
+
+def decode_partition_sums(data: bytes, topic: str, source: str = "") -> PartitionSums | None:
+    """Decode the sums in ``GET …/{topic}/partitioned-stats``; None where they cannot be read, as other readers say."""
+    data, _ = plain_json(data, source)
+    facts, _ = _one_topic(_Answer(source, SUMS), data, topic, "")
+    try:
+        metadata = msgspec.json.decode(data, type=_SumsWire).metadata
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return PartitionSums(facts, metadata.partitions if metadata is not None else None) if facts is not None else None
 
 
 def decode_named_stats(

@@ -58,21 +58,23 @@ class ConsumerSeen:
 
     @property
     def permits(self) -> int:
-        return self.facts.available_permits
+        return self.facts.available_permits or 0
 
     @property
     def unacked(self) -> int:
-        return self.facts.unacked_messages
+        return self.facts.unacked_messages or 0
 
     @property
     def lacks_permits(self) -> bool:
         """Whether it had no permits at any of the moments."""
-        return self.permits <= 0 and (self.before is None or self.before.available_permits <= 0)
+        known = [facts.available_permits for facts in (self.facts, self.before) if facts is not None]
+        return all(permits is not None and permits <= 0 for permits in known)
 
     @property
     def acknowledged(self) -> bool | None:
         """Whether it acknowledged anything between the moments; None with one moment."""
-        return None if self.before is None else self.facts.last_acked_ms > self.before.last_acked_ms
+        now, before = self.facts.last_acked_ms, self.before.last_acked_ms if self.before is not None else None
+        return None if now is None or before is None else now > before
 
 
 # Not slotted: cached properties keep what several deciders need.
@@ -126,11 +128,21 @@ class Dispatcher:
 
     @property
     def backlog(self) -> int:
-        return self.sub.msg_backlog_entries
+        return self.sub.msg_backlog_entries or 0
+
+    @property
+    def unacked(self) -> int:
+        return self.sub.unacked_messages or 0
+
+    @property
+    def delayed(self) -> int:
+        return self.sub.msg_delayed or 0
 
     @property
     def backlog_growth(self) -> int | None:
-        return None if self.before is None else self.backlog - self.before.subscription.msg_backlog_entries
+        before = None if self.before is None else self.before.subscription.msg_backlog_entries
+        now = self.sub.msg_backlog_entries
+        return None if before is None or now is None else now - before
 
     @property
     def replay(self) -> int:
@@ -148,7 +160,7 @@ class Dispatcher:
                     return 0
                 if read.ledger == written.ledger:
                     return written.entry - read.entry + 1
-        return max(0, self.backlog - self.sub.unacked_messages - self.replay - self.sub.msg_delayed)
+        return max(0, self.backlog - self.unacked - self.replay - self.delayed)
 
     @cached_property
     def throttled(self) -> Counter[str]:
@@ -206,6 +218,8 @@ class Dispatcher:
     def is_quiet(self) -> bool:
         """Whether nothing waits and no consumer is stopped, regardless of counters."""
         sub = self.sub
+        if sub.msg_backlog_entries is None:
+            return False  # unknown is not 0
         if self.backlog or sub.unacked_messages or sub.msg_in_replay or sub.msg_delayed or sub.blocked_on_unacked:
             return False
         if any(

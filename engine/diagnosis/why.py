@@ -9,6 +9,7 @@ from typing import Final
 
 from engine.admin.moments import Moment
 from engine.admin.requests import NAMELESS
+from engine.diagnosis.absent import as_reported, not_reported
 from engine.diagnosis.causes import consumers, draining, failover, pace, reached_limits, slots
 from engine.diagnosis.model import (
     Cause,
@@ -96,11 +97,12 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         if seen.type not in decider.types:
             ruled_out.append(RuledOut(decider.id, f"{seen.type} subscriptions cannot have it"))
             continue
-        judgement = decider.decide(seen)
+        judgement = as_reported(decider.decide(seen), seen)
         if isinstance(judgement, Cause):
             causes.append(judgement)
         else:
             ruled_out.append(RuledOut(decider.id, judgement))
+    causes += filter(None, [not_reported(seen)] if not causes else [])
     causes = [_without_invented_name(cause, seen) for cause in in_order_of_verdict(causes)]
     first = causes[0] if causes else None
     return Diagnosis(
@@ -197,7 +199,9 @@ def _rank(seen: SubscriptionSeen) -> Rank:
     """Return the rank of ``diagnose(seen)`` at a lower cost."""
     quiet = not seen.busy
     deciders = (decider for decider in DECIDERS if seen.type in decider.types and (decider.also_quiet or not quiet))
-    causes = [judgement for decider in deciders if isinstance(judgement := decider.decide(seen), Cause)]
+    judgements = (as_reported(decider.decide(seen), seen) for decider in deciders)
+    causes = [judgement for judgement in judgements if isinstance(judgement, Cause)]
+    causes += filter(None, [not_reported(seen)] if not causes else [])
     first = next(iter(in_order_of_verdict(causes)), None)
     return rank_of(first, seen.backlog, seen.namespace, seen.name)
 
@@ -208,8 +212,7 @@ def _at_worst(seen: SubscriptionSeen) -> Rank:
     if seen.busy:
         # No cause has more waiting than this.
         most = sum(
-            dispatcher.backlog + dispatcher.replay + dispatcher.unread + dispatcher.sub.msg_delayed
-            for dispatcher in seen.busy
+            dispatcher.backlog + dispatcher.replay + dispatcher.unread + dispatcher.delayed for dispatcher in seen.busy
         )
         return Verdict.BLOCKS.rank, -max(seen.backlog, most), *name
     return _quiet_at_worst(seen).rank, 0, *name

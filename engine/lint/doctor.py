@@ -30,7 +30,12 @@ from engine.lint.rules import (
     key_overlaps,
     key_points_lost,
     producers_mixed_key_routing,
+    setting_not_read,
+    setting_unknown,
+    setting_without_use,
+    settings_fight,
     shedder_alone,
+    shedder_margin,
     split_empty_half,
     split_in_vain,
     split_many_boundaries,
@@ -77,7 +82,15 @@ NAMESPACE_RULES: Final[tuple[Rule[NamespaceCase], ...]] = (
     topic_crc32_twins.RULE,
     topic_lookup_fails.RULE,
 )
-WORLD_RULES: Final[tuple[Rule[World], ...]] = (bandwidth_limit_overflow.RULE, shedder_alone.RULE)
+WORLD_RULES: Final[tuple[Rule[World], ...]] = (
+    bandwidth_limit_overflow.RULE,
+    setting_not_read.RULE,
+    setting_unknown.RULE,
+    setting_without_use.RULE,
+    settings_fight.RULE,
+    shedder_alone.RULE,
+    shedder_margin.RULE,
+)
 ALL_RULES: Final[tuple[RuleFacts, ...]] = (*WORLD_RULES, *SUBSCRIPTION_RULES, *KEY_RULES, *NAMESPACE_RULES)
 
 

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, default_load_settings
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager
 from engine.bundles.split import choose_cuts
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from engine.config import CURRENT, DEFAULTS, BrokerSettings, ReleaseBehaviour, default_settings
 from engine.errors import Rejection
 from engine.failover.choose import Rule as DispatchRule
 from engine.failover.choose import cohort, rule_in_force, sort_consumers
@@ -28,8 +29,11 @@ from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
 from engine.lint.topics import picked, places_by_bundle, sessions_at, traffic_of
+from engine.releases import SETTINGS
 
 Case = TypeVar("Case")
+_ALL_OF_A_BROKER: Final = 300
+"""No release has fewer settings than this, and nobody writes so many."""
 
 
 class Severity(IntEnum):
@@ -114,6 +118,8 @@ class World:
     """What holds for all brokers: settings, release, and the load manager where it is known.
 
     ``shedder`` and ``placement`` are the strategies of the modular one by their class names, "" where no answer says.
+    ``configuration`` are the settings that answers or files name, as texts. ``has_topics`` is False where settings
+    are all that is judged.
     """
 
     settings: BrokerSettings = field(default_factory=BrokerSettings)
@@ -121,6 +127,36 @@ class World:
     load_manager: LoadManager | None = None
     shedder: str = ""
     placement: str = ""
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    has_topics: bool = True
+
+    @property
+    def names_are_chosen(self) -> bool:
+        """Whether somebody wrote the settings: a broker that is asked prints all that it has."""
+        return len(self.configuration) < _ALL_OF_A_BROKER
+
+    @property
+    def chosen(self) -> Mapping[str, str]:
+        """The settings that are not at their defaults: brokers print all, and broker.conf lists them."""
+        return {name: text for name, text in self.configuration.items() if self._is_changed(name, text)}
+
+    @staticmethod
+    def has_default(name: str) -> bool:
+        """Whether the default of a setting is known here."""
+        return name in DEFAULTS or name in LOAD_SETTING_DEFAULTS
+
+    def _is_changed(self, name: str, text: str) -> bool:
+        """Whether a setting that is known here has a value that no release has as its default.
+
+        Brokers print defaults, and which release they are is often assumed.
+        """
+        if any(since.default.text == text for since in SETTINGS.get(name, ())):
+            return False
+        for defaults in (default_settings(self.behaviour), default_load_settings(self.behaviour)):
+            changed = defaults.with_setting(name, text)
+            if not isinstance(changed, Rejection):
+                return bool(changed != defaults)
+        return False
 
     @property
     def flag_in_force(self) -> bool:

@@ -33,7 +33,8 @@ class Reported:
 
     ``known_bundles``: namespace -> the range texts that answers list, None when they list all bundles of the state.
     ``sessions``: name of topic or partition -> producers + consumers. ``client_versions``: topic without partition
-    suffix -> those of its producers. ``unexplained``: subscriptions whose reported ranges no selector gives.
+    suffix -> those of its producers. ``configuration``: settings as texts. ``unexplained``: subscriptions whose
+    reported ranges no selector gives.
     """
 
     known_bundles: Mapping[str, frozenset[str]] | None = None
@@ -42,6 +43,7 @@ class Reported:
     load_manager: LoadManager | None = None
     shedder: str = ""
     placement: str = ""
+    configuration: Mapping[str, str] = field(default_factory=dict)
     unexplained: tuple[ReportedRanges, ...] = ()
 
 
@@ -50,7 +52,15 @@ NOTHING_REPORTED: Final = Reported()
 
 
 def world_of(state: ClusterState, reported: Reported) -> World:
-    return World(state.settings, behaviour_in(state), reported.load_manager, reported.shedder, reported.placement)
+    return World(
+        state.settings,
+        behaviour_in(state),
+        reported.load_manager,
+        reported.shedder,
+        reported.placement,
+        reported.configuration,
+        bool(state.topics or state.namespaces),
+    )
 
 
 def subscription_cases(state: ClusterState, world: World, namespace: str | None = None) -> Iterator[SubscriptionCase]:

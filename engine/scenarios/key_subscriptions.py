@@ -108,7 +108,7 @@ def _opened(
         if consumer.key_hash_ranges
     }
     notes: list[Notice] = []
-    held = sum(consumer.unacked_messages for consumer in group.consumers)
+    held = sum(consumer.unacked_messages or 0 for consumer in group.consumers)
     if held:
         text = f"{key}: {held:,} messages are unacknowledged; no answer has their keys, so they are not in the model"
         notes.append(Notice(MESSAGES_UNKNOWN, text))

@@ -36,6 +36,7 @@ def reported_facts(snapshot: Snapshot, state: ClusterState, clients: ClientFacts
         load_manager=load_manager_of(clients.load_manager_class),
         shedder=_class_name(snapshot, "loadBalancerLoadSheddingStrategy"),
         placement=_class_name(snapshot, "loadBalancerLoadPlacementStrategy"),
+        configuration=snapshot.configuration,
         unexplained=_overlapping(snapshot, state),
     )
 

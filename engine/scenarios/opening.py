@@ -138,6 +138,17 @@ def _in_columns(subscription: Subscription, table: TopicTable) -> Subscription:
     return replace(subscription, topics=table.names if every else subscription.topics, loads=loads)
 
 
+def open_settings(snapshot: Snapshot, *, release: str | None = None) -> Opened:
+    """A state without topics that has the settings of a snapshot and nothing else."""
+    notes: list[Notice] = []
+    named = release or snapshot.version
+    if named is None:
+        notes.append(Notice(RELEASE_ASSUMED, f"no answer has the release; Pulsar {CURRENT.label} is assumed"))
+    behaviour = _behaviour(named, notes) if named is not None else CURRENT
+    state = ClusterState(release=behaviour.label, settings=snapshot.settings or default_settings(behaviour))
+    return Opened(state, snapshot.source, snapshot.problems, tuple(notes))
+
+
 def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
     """The topics without their partition suffix, in the order of the answers.
 

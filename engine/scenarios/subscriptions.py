@@ -133,7 +133,7 @@ def subscriptions_of(
 
 def unacked_of(facts: SubscriptionFacts) -> int:
     """Unacknowledged messages; a Failover subscription reports them only by consumer, others also as a total."""
-    return max(facts.unacked_messages, sum(consumer.unacked_messages for consumer in facts.consumers))
+    return max(facts.unacked_messages or 0, sum(consumer.unacked_messages or 0 for consumer in facts.consumers))
 
 
 def _is_alone(topic: TopicFacts) -> bool:
@@ -148,7 +148,7 @@ def _own_load(facts: SubscriptionFacts) -> Load:
         msg_rate_out=facts.msg_rate_out_msgs_per_sec,
         throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
         unacked_messages=unacked_of(facts),
-        backlog_entries=facts.msg_backlog_entries,
+        backlog_entries=facts.msg_backlog_entries or 0,
     )
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from engine.admin.documents import OpenedFile, opened_file
 from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.files import AnswerFile, FilesRead, read_files
-from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_load_report
 from engine.admin.namespaces import decode_hash_positions, decode_runtime_configuration, decode_topic_list
 from engine.admin.requests import (
@@ -25,7 +26,6 @@ from engine.admin.requests import (
     request_of_path,
     scenario_facts,
 )
-from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of
 from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
@@ -93,18 +93,15 @@ def answers_of(read: FilesRead, path: str, earlier: EarlierAnswers | None = None
             continue
         if request is not None and request.what == ANTI_AFFINITY:
             continue  # plain text, and nothing at all for a namespace without a group
-        kind, data, faults = _recognised(file, earlier)
-        problems += faults
-        if kind is AnswerKind.SCENARIO:
-            scenario = scenario_facts(data, file.name)
-            problems += scenario.problems
-        elif kind is AnswerKind.MANY:
-            members, faults = raw_object(data, file.name)
-            problems += faults
-            pieces = ((name, bytes(raw)) for name, raw in members.items())
-            answers += (Answer(name, piece, recognise(name, piece)) for name, piece in pieces)
-        else:
-            answers.append(Answer(file.name, data, kind))
+        opened = _opened(file, earlier)
+        problems += opened.problems
+        mirrored |= opened.requests
+        for answer in opened.answers:
+            if answer.kind is AnswerKind.SCENARIO and answer.name == file.name:
+                scenario = scenario_facts(answer.data, file.name)
+                problems += scenario.problems
+            else:
+                answers.append(Answer(answer.name, answer.data, answer.kind))
     version, source = _version(scenario, printed, answers)
     settings, flag_source = _settings(answers, scenario, version)
     return Answers(
@@ -153,14 +150,8 @@ def _settings(answers: list[Answer], scenario: ScenarioFacts, version: str | Non
     return defaults_of(version), "tried"
 
 
-def _recognised(file: AnswerFile, earlier: EarlierAnswers | None) -> tuple[AnswerKind, bytes, tuple[Problem, ...]]:
-    """The kind of a file, its plain text, and what is wrong with it."""
-
-    def recognised() -> tuple[AnswerKind, bytes, tuple[Problem, ...]]:
-        data, faults = plain_json(file.data, file.name)
-        return recognise(file.name, data), data, faults
-
-    return remembered(earlier, "recognised", file.name, file.data, lambda _: recognised())
+def _opened(file: AnswerFile, earlier: EarlierAnswers | None) -> OpenedFile:
+    return remembered(earlier, "opened", file.name, file.data, lambda _: opened_file(file))
 
 
 def _names_in(answer: Answer, earlier: EarlierAnswers | None) -> Iterable[str]:

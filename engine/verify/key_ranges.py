@@ -77,7 +77,7 @@ def compare_draining_sums(ledger: Ledger, subject: str, facts: SubscriptionFacts
 def _compare_listed_hashes(ledger: Ledger, subject: str, consumer: ConsumerFacts) -> None:
     messages = sum(draining.unacked for draining in consumer.draining)
     recorded = _counted(consumer.draining_count or 0, consumer.draining_unacked_messages or 0)
-    if messages > consumer.unacked_messages:
+    if consumer.unacked_messages is not None and messages > consumer.unacked_messages:
         recorded += f", of {consumer.unacked_messages} that the consumer holds"
     rule = "the counts are those of the listed hashes, and a consumer does not drain more than it holds"
     ledger.compare(FactKind.DRAINING_COUNT, subject, recorded, _counted(len(consumer.draining), messages), rule)

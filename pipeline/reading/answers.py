@@ -9,6 +9,8 @@ from typing import Final
 
 import msgspec
 
+from engine.admin.documents import OpenedFile, as_brokers_spell, opened_file, pasted_file
+from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_load_report
 from engine.admin.measured_loads import METRICS, decode_usage, dump_and_broker, moment_of_dump
@@ -43,6 +45,12 @@ OF_NO_USE: Final = "of no use here"
 QUARANTINED: Final = "quarantined"
 WAITING: Final = "waiting for a name"
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)
+_BY_TOPIC: Final = {
+    AnswerKind.TOPIC_STATS: AnswerKind.NAMED_STATS,
+    AnswerKind.INTERNAL_STATS: AnswerKind.NAMED_INTERNAL_STATS,
+}
+"""Kinds that do not name their topic, and those that do."""
+_NOT_ANSWERS: Final = (AnswerKind.NO_JSON, AnswerKind.OTHER)
 _WITHOUT_FORM: Final = (*TOPIC_POLICIES, ANTI_AFFINITY, "lookup-bundle", "version")
 """Answers that can be a bare number, a text or empty, and that no table uses."""
 _RULES_OF_SHEDDING: Final = (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO)
@@ -97,7 +105,12 @@ def take_file(
         if kind is AnswerKind.NO_JSON:
             data = quoted_numbers(data)
             kind = _kind_of(name, data)
-        outcome = _take(rows, kind, data, name, context)
+        kind, data = as_brokers_spell(kind, name, data)
+        opened = _pasted(kind, name, data) if kind in _NOT_ANSWERS else None
+        if opened is not None:
+            outcome = _take_pasted(rows, opened, name, context)
+        else:
+            outcome = _take(rows, kind, data, name, context)
     if outcome == WAITING:
         # It is read again once its name is known, and its problems are reported then.
         del rows.quarantine[quarantined_before:]
@@ -156,6 +169,36 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileCon
             return QUARANTINED
         case _:
             return OF_NO_USE
+    return READ
+
+
+def _pasted(kind: AnswerKind, name: str, data: bytes) -> OpenedFile | None:
+    """The answers among other words, or in another form; None without any, or where a part of one is missing."""
+    file = AnswerFile(name, data)
+    opened = pasted_file(file, data) if kind is AnswerKind.NO_JSON else opened_file(file)
+    if opened is None or not opened.is_whole or all(answer.kind in _NOT_ANSWERS for answer in opened.answers):
+        return None
+    return opened
+
+
+def _take_pasted(rows: Rows, opened: OpenedFile, name: str, context: FileContext) -> str:
+    """Take the answers in a text, each with the request that the words before it name."""
+    rows.quarantine += [quarantine_row(problem, "files") for problem in opened.problems]
+    for answer in opened.answers:
+        request = opened.requests.get(answer.name) or context.request
+        about = context.about
+        if request is not None:
+            about = request.topic if answer.kind is AnswerKind.TOPIC_STATS else request.namespace
+        of_answer = replace(context, request=request, about=about or context.about)
+        if _take(rows, answer.kind, answer.data, answer.name, of_answer) == WAITING:
+            refuse_nameless(rows, answer.kind.value, answer.name)
+        named = _BY_TOPIC.get(answer.kind)
+        if named is not None and request is not None and request.topic:
+            # The words that named its topic are not kept, so the answer has to say it.
+            body = b"{%s:%s}" % (msgspec.json.encode(request.topic), answer.data)
+            keep_answer(rows, named, body, answer.name, None, about="", named=())
+        else:
+            keep_answer(rows, answer.kind, answer.data, answer.name, request, about=about, named=())
     return READ
 
 

@@ -22,7 +22,14 @@ SUPERSEDED: Final = "superseded"
 UNFIT: Final = (OverflowError, UnicodeEncodeError, pa.ArrowInvalid)
 """What pyarrow raises for a value that no column holds."""
 # The engine's words for problems that lose nothing.
-_NOTES: Final = ("the later one counts", "was read without", "was converted", "changed while it was being read")
+_NOTES: Final = (
+    "the later one counts",
+    "was read without",
+    "was converted",
+    "changed while it was being read",
+    "passed over: ",
+    "was mended: ",
+)
 
 
 def consumer_set_id(names: Sequence[str]) -> int:

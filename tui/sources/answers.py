@@ -12,10 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from engine.admin.documents import pasted_file
 from engine.admin.facts import Snapshot
 from engine.admin.files import STANDARD_INPUT as STDIN_NAME
 from engine.admin.files import AnswerFile, read_file
 from engine.admin.moments import Moment, read_moments
+from engine.admin.requests import AdminRequest
 from engine.admin.text import plain_json, raw_object
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.diagnosis.limits import NOT_MODELLED
@@ -148,6 +150,10 @@ def answer_about(
     # Checked before it is put into another text, where its lines and columns would differ from those of the file.
     members, faults = raw_object(text, name_of_file, check_names=False) if text.strip() else ({}, ())
     if not members:
+        about = AdminRequest("GET", "", topic, name.namespace)
+        pasted = AnswerFile(name_of_file, text, about)
+        if pasted_file(pasted, text) is not None:
+            return pasted, f"{path} about {topic}", (*unpacking, *problems)
         raise InputError(f"{path}: this is not an answer of a broker", (*unpacking, *problems, *faults))
     named = AnswerFile(name_of_file, b"{%s:%s}" % (json.dumps(topic).encode(), text))
     return named, f"{path} about {topic}", (*unpacking, *problems)

@@ -81,7 +81,7 @@ def delayed(seen: SubscriptionSeen) -> Judgement:
     """Decide whether the waiting messages were sent for later delivery."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        late = dispatcher.sub.msg_delayed
+        late = dispatcher.delayed
         if not late:
             return "no message is delayed"
         if late < dispatcher.backlog / 2:
@@ -155,7 +155,8 @@ def hot_key(seen: SubscriptionSeen) -> Judgement:
 
 def _is_full(consumer: ConsumerSeen) -> bool:
     """Whether a consumer had no permits at one of the moments: those of a busy one vary."""
-    return consumer.permits <= 0 or (consumer.before is not None and consumer.before.available_permits <= 0)
+    known = [facts.available_permits for facts in (consumer.facts, consumer.before) if facts is not None]
+    return any(permits is not None and permits <= 0 for permits in known)
 
 
 def _is_far_behind(consumer: ConsumerSeen, dispatcher: Dispatcher) -> bool:
@@ -169,7 +170,7 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
     """Decide whether one consumer holds the waiting messages that others could process."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        unacked = dispatcher.sub.unacked_messages
+        unacked = dispatcher.unacked
         if len(dispatcher.consumers) < 2:
             return "there is no other consumer"
         if not unacked or unacked < dispatcher.backlog * 0.9:
@@ -222,9 +223,9 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
         before = dispatcher.before
         if dispatcher.out is None or dispatcher.came_in is None or before is None:
             return _perhaps_redelivered(dispatcher)
-        unsent = dispatcher.backlog - min(dispatcher.backlog, dispatcher.sub.unacked_messages)
-        old = before.subscription
-        unsent_before = old.msg_backlog_entries - min(old.msg_backlog_entries, old.unacked_messages)
+        unsent = dispatcher.backlog - min(dispatcher.backlog, dispatcher.unacked)
+        old = before.subscription.msg_backlog_entries or 0
+        unsent_before = old - min(old, before.subscription.unacked_messages or 0)
         again = dispatcher.out - dispatcher.came_in + unsent - unsent_before
         if again < _REDELIVERED_AT_LEAST or again < dispatcher.out / 5:
             return "hardly anything went out twice"

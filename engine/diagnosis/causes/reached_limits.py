@@ -29,7 +29,7 @@ def broker_limit(seen: SubscriptionSeen) -> Judgement:
         # If the dump shows the subscription's limit but not the broker's, the flag alone shows that the broker has one.
         if not limit and (per_broker.value is not None or own_setting.value is None):
             return "the broker has no limit (maxUnackedMessagesPerBroker is 0)"
-        unacked = dispatcher.sub.unacked_messages
+        unacked = dispatcher.unacked
         if own and unacked >= own / 2:
             return f"{unacked:,} unacknowledged reach the subscription's own limit of {own:,}"
         share = seen.limits.number("maxUnackedMessagesPerSubscriptionOnBrokerBlocked")
@@ -65,7 +65,7 @@ def subscription_limit(seen: SubscriptionSeen) -> Judgement:
             return "blockedSubscriptionOnUnackedMsgs is false"
         setting = seen.limits.unacked_per_subscription(dispatcher.topic)
         limit = int(_number(setting))
-        unacked = dispatcher.sub.unacked_messages
+        unacked = dispatcher.unacked
         per_broker = seen.limits.of_broker("maxUnackedMessagesPerBroker")
         far_below = bool(limit) and unacked < limit / 2
         if far_below and (_number(per_broker) or (setting.value is not None and per_broker.value is None)):
@@ -110,7 +110,7 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
         limit = int(_number(setting))
         names = tuple(consumer.name for consumer in stopped)
         unacked = max(consumer.unacked for consumer in stopped)
-        waiting = dispatcher.replay or dispatcher.backlog - dispatcher.sub.unacked_messages
+        waiting = dispatcher.replay or dispatcher.backlog - dispatcher.unacked
         command, higher = "set-max-unacked-messages-per-consumer", str(limit * 2)
         mend = shell_line("pulsar-admin", "namespaces", command, "-c", higher, seen.namespace)
         return Cause(
@@ -220,6 +220,6 @@ def _skipped(dispatcher: Dispatcher) -> int:
     came_in, out = dispatcher.last.topic.msg_in_counter, dispatcher.sub.msg_out_counter
     if came_in is None or out is None:
         return 0
-    waiting = max(0, dispatcher.backlog - dispatcher.sub.unacked_messages)
+    waiting = max(0, dispatcher.backlog - dispatcher.unacked)
     skipped = came_in - out - waiting
     return skipped if skipped > max(10, came_in // 20) else 0

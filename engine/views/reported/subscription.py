@@ -149,7 +149,7 @@ def _topic(dispatcher: Dispatcher, active: int, blocked: Collection[str]) -> Top
         backlog=dispatcher.backlog,
         unacked=unacked_of(dispatcher),
         in_replay=dispatcher.replay,
-        delayed=dispatcher.sub.msg_delayed,
+        delayed=dispatcher.delayed,
         msgs_per_sec=dispatcher.sub.msg_rate_out_msgs_per_sec,
         consumers=len(dispatcher.consumers),
         active=active,

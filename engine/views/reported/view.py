@@ -304,12 +304,12 @@ class _Sum:
 
     def add(self, facts: ConsumerFacts) -> None:
         self.first = self.first or facts
-        self.permits += facts.available_permits
-        self.unacked += facts.unacked_messages
+        self.permits += facts.available_permits or 0
+        self.unacked += facts.unacked_messages or 0
         self.draining += len(facts.draining)
         self.msgs_per_sec += facts.msg_rate_out_msgs_per_sec
-        self.last_acked_ms = max(self.last_acked_ms, facts.last_acked_ms)
-        self.last_consumed_ms = max(self.last_consumed_ms, facts.last_consumed_ms)
+        self.last_acked_ms = max(self.last_acked_ms, facts.last_acked_ms or 0)
+        self.last_consumed_ms = max(self.last_consumed_ms, facts.last_consumed_ms or 0)
 
     def done(self, name: str) -> ReportedConsumer:
         return ReportedConsumer(
@@ -377,7 +377,7 @@ def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
         backlog=sum(dispatcher.backlog for dispatcher in dispatchers),
         unacked=sum(unacked_of(dispatcher) for dispatcher in dispatchers),
         in_replay=sum(dispatcher.replay for dispatcher in dispatchers),
-        delayed=sum(dispatcher.sub.msg_delayed for dispatcher in dispatchers),
+        delayed=sum(dispatcher.delayed for dispatcher in dispatchers),
         msgs_per_sec=sum(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
         blocked_dispatchers=sum(dispatcher.sub.blocked_on_unacked for dispatcher in dispatchers),
         draining_slots=len(waits),
@@ -412,7 +412,7 @@ def _names_of(rows: Sequence[tuple[int, str]]) -> list[Name]:
 
 def unacked_of(dispatcher: Dispatcher) -> int:
     """Unacknowledged messages: a Failover subscription has them at its consumers only."""
-    return max(dispatcher.sub.unacked_messages, sum(consumer.unacked_messages for consumer in dispatcher.sub.consumers))
+    return max(dispatcher.unacked, sum(consumer.unacked_messages or 0 for consumer in dispatcher.sub.consumers))
 
 
 def _obstacles(
@@ -427,7 +427,7 @@ def _obstacles(
     served = consumers
     if sub.type == FAILOVER or (of_one and sub.active_consumer_name):
         served = {name: facts for name, facts in consumers.items() if facts.name == sub.active_consumer_name}
-    sendable = dispatcher.backlog > sub.unacked_messages
+    sendable = dispatcher.backlog > dispatcher.unacked
     blocked = 0
     for name, facts in served.items():
         codes = set()
@@ -435,7 +435,7 @@ def _obstacles(
             codes.add(SUBSCRIPTION_LIMIT)
         if facts.blocked_on_unacked:
             codes.add(CONSUMER_LIMIT)
-        if facts.available_permits <= 0 and sendable:
+        if facts.available_permits is not None and facts.available_permits <= 0 and sendable:
             codes.add(NO_PERMITS)
         blocked += bool(codes)
         if name in positions:

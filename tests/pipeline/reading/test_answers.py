@@ -456,3 +456,21 @@ def test_owners_of_another_dump_name_no_broker(tmp_path: Path) -> None:
     contexts = contexts_of(find_answers(tmp_path).files)
     named = {one.broker for name, one in contexts.items() if "broker-stats" in name}
     assert named == {"eu", "b-3:8080"}
+
+
+def test_a_paste_gives_the_rows_of_the_answer_in_it_and_half_an_answer_gives_none(tmp_path: Path) -> None:
+    topic = "persistent://t/n/x"
+    sound = tmp_path / "sound.json"
+    sound.write_text(json.dumps({topic: TOPIC}))
+    expected, _ = taken(sound)
+    pasted = tmp_path / "pasted.json"
+    text = f"$ pulsar-admin topics stats {topic}\n{TOPIC!r}\n$ "
+    pasted.write_text(text)
+    rows, outcome = taken(pasted)
+    assert outcome == READ and adds_up(rows)
+    # The columns are equal but for the file that they were read from.
+    assert [row[:-1] for row in rows_in(rows, TOPICS)] == [row[:-1] for row in rows_in(expected, TOPICS)] != []
+    assert [(namespace, json.loads(body)) for namespace, body, _ in rows.answers] == [("t/n", {topic: TOPIC})]
+    pasted.write_text(text[: text.index("'subscriptions'")])
+    rows, outcome = taken(pasted)
+    assert (outcome, rows_in(rows, TOPICS), adds_up(rows)) == (QUARANTINED, [], True)

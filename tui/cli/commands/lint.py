@@ -112,7 +112,7 @@ def lint_command(
 
 def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _Checked:
     """Judge what the words and options name. Raises ``InputError`` and ``UsageError``."""
-    from tui.sources.cluster.access import is_url
+    from tui.sources.cluster.addresses import is_url
 
     cluster: ClusterChoice = given["cluster"]
     if not any(map(is_url, words)):
@@ -236,7 +236,7 @@ def _answers_of(
     paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped: bytes | None
 ) -> tuple[Any, Any, Any]:
     """As ``_read``, of files or of a running cluster. Raises ``InputError`` and ``ClusterOutOfReachError``."""
-    from tui.sources.cluster.access import is_url
+    from tui.sources.cluster.addresses import is_url
 
     if len(paths) != 1 or not is_url(paths[0]):
         return _read(paths, what_if, piped, given["topic"])
@@ -264,7 +264,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
 
     from engine.admin.moments import combined, read_moments
     from engine.admin.publishers import client_facts
-    from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
+    from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments, open_settings
     from tui.sources.answers import answer_about
 
     sources: list[str | bytes | AnswerFile] = []
@@ -282,7 +282,10 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     try:
         moments = read_moments(*sources, limit_bytes=what_if.max_input)
         snapshot = combined(moments)
-        opened = open_moments(moments, release=what_if.pulsar)
+        if snapshot.configuration and not (snapshot.topics or snapshot.known_names or snapshot.bundles):
+            opened = open_settings(snapshot, release=what_if.pulsar)
+        else:
+            opened = open_moments(moments, release=what_if.pulsar)
         for note in opened.notes:
             if note.code == BUNDLES_ASSUMED:
                 say(f"{note.text}; they are not judged")

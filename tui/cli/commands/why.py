@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -70,11 +71,10 @@ def why_command(
 
     Example: ringside why answers/ billing --ruled-out
     """
-    from engine.diagnosis.findings import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen
     from engine.diagnosis.why import diagnose_all, selected, with_earlier, worst_in
     from tui.sources.answers import moments_of, overruled
-    from tui.sources.cluster.access import is_url
+    from tui.sources.cluster.addresses import is_url
 
     if path is not None and is_url(path):
         read = _moments_at(cluster.source(path, topic=topic, settings=settings), again_after, max_input)
@@ -83,8 +83,14 @@ def why_command(
         require_no_cluster(cluster, "--again-after" if again_after is not None else None)
         moments = moments_of(path, topic=topic, settings=settings, release=pulsar, limit_bytes=max_input)
     _say_all_problems(moments)
+    show = partial(_shown, lists_all=lists_all, in_full=ruled_out, as_json=as_json, ascii_only=ascii_only)
     seen = subscriptions_seen(moments)
     if not seen:
+        from engine.diagnosis.sums import diagnosed_sums
+
+        sums = [row for row in diagnosed_sums(moments) if what in (None, row.subscription, row.topic)]
+        if sums:
+            return show(sums if lists_all else sums[:1], len(sums) - 1)
         source = moments[-1].snapshot.source
         raise InputError(f"{source}: the answers show no subscription; give stats, partitioned-stats or broker-stats")
     chosen = seen
@@ -105,12 +111,21 @@ def why_command(
         counts = known_keys(KeyChoice((), keys, 0))
         by_name = {(row.namespace, row.name): row for row in chosen}
         shown = [with_trace(row, by_name[row.namespace, row.subscription], counts) for row in shown]
+    return show(shown, len(chosen) - 1)
+
+
+def _shown(
+    shown: Sequence[Diagnosis], others: int, *, lists_all: bool, in_full: bool, as_json: bool, ascii_only: bool
+) -> int:
+    """Print diagnoses, and return the exit code."""
+    from engine.diagnosis.findings import diagnoses_document, diagnosis_document
+
     if as_json:
         write_out(json_text(diagnoses_document(shown) if lists_all else diagnosis_document(shown[0])))
     elif lists_all:
         write_page(all_lines(shown), ascii_only=ascii_only)
     else:
-        lines = why_lines(shown[0], others=len(chosen) - 1, in_full=ruled_out)
+        lines = why_lines(shown[0], others=others, in_full=in_full)
         write_page(lines, ascii_only=ascii_only)
     return FAILED if any(row.blocks for row in shown) else FINE
 

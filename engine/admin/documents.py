@@ -1,0 +1,445 @@
+"""Open a file of answers: the one place where its bytes become documents of known kinds.
+
+A sound answer is recognised and handed on as it is. Only what fails there is searched for answers among other words, in
+other spellings, in YAML, in lines of settings or of names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any, Final
+
+import msgspec
+
+from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFacts
+from engine.admin.files import AnswerFile
+from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
+from engine.admin.requests import AdminRequest, Naming, parse_request
+from engine.admin.text import plain_json, raw_object, unread_faults
+from engine.errors import Problem, Rejection
+from engine.input import MAX_INPUT_BYTES
+from engine.names import parse_topic_name, partition_name
+from engine.reading.commands import Command
+from engine.reading.lenient import Cut
+from engine.reading.lines import address, as_json, listed_brokers, listed_topics
+from engine.reading.others import named
+from engine.reading.paste import Document, Paste, described, may_have_answers, read_paste
+from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
+from engine.reading.shapes import completed, spelt, without_unsure
+
+_KNOWN_SPELLING: Final = (b'"msgRateIn"', b'"msgBacklog"', b'"entriesAddedCounter"')
+_OTHER_SPELLING: Final = re.compile(
+    rb'"(?:msg_rate_in|MsgRateIn|msg_backlog|MsgBacklog|entries_added_counter|EntriesAddedCounter|mark_delete_position)"'
+)
+_STATISTICS: Final = frozenset(
+    {
+        AnswerKind.TOPIC_STATS,
+        AnswerKind.PARTITIONED_STATS,
+        AnswerKind.NAMED_STATS,
+        AnswerKind.BROKER_STATS_TOPICS,
+        AnswerKind.INTERNAL_STATS,
+        AnswerKind.NAMED_INTERNAL_STATS,
+        AnswerKind.MANY,
+        AnswerKind.OTHER,
+    }
+)
+_SALVAGED: Final = (AnswerKind.BROKER_STATS_TOPICS, AnswerKind.NAMED_STATS, AnswerKind.PARTITIONED_STATS)
+"""Kinds of which whole topics are kept by their own readers, although the end is missing."""
+_KEPT_WHEN_CUT: Final = (
+    AnswerKind.TOPIC_STATS,
+    AnswerKind.NAMED_STATS,
+    AnswerKind.PARTITIONED_STATS,
+    AnswerKind.INTERNAL_STATS,
+    AnswerKind.NAMED_INTERNAL_STATS,
+    AnswerKind.RUNTIME_CONFIGURATION,
+)
+"""Kinds of which a part is true by itself; half a load report is another load."""
+_SUMS: Final = "partitioned-stats"
+"""The request that is answered by sums over partitions, and by the partitions only if it says so."""
+_HALF_SAYS_NOTHING: Final = ("subscriptions", "cursors")
+_NOT_ANSWERS: Final = (AnswerKind.OTHER, AnswerKind.NO_JSON)
+_FOUND_LATER: Final = "#"
+"""Before the number of an answer in a file with several of them, the first one excepted."""
+_NOTES_SHOWN: Final = 6
+_PLACED_EXACTLY: Final = 16
+"""So many answers of a text have the lines of the file; to place each would take the square of their number."""
+_FEWEST_LISTED: Final = 2
+"""Topics in lines that no command asked for, and settings: one alone may be anything."""
+_OF_SETTINGS: Final = (".conf", ".properties", ".env")
+_UNREAD_MEMBERS: Final = ("partitions", "metadata", "ledgers", "isDurable", "isReplicated", "msgBacklogNoDelayed")
+"""Members that no struct reads and that say what an answer is."""
+_NAME_AN_ANSWER: Final = "name a recorded answer of the admin interface"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer as plain JSON. ``name`` is its file, or its name inside an object or a text of several answers."""
+
+    kind: AnswerKind
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """The answers in a file, the requests that words around them name (by the names of answers), and problems.
+
+    ``is_whole``: nothing is missing in the middle or at the end of an answer, as far as the text shows it.
+    """
+
+    answers: tuple[Answer, ...]
+    problems: tuple[Problem, ...] = ()
+    requests: Mapping[str, AdminRequest] = field(default_factory=dict)
+    is_whole: bool = True
+
+
+def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedFile:
+    """Return the answers in a file, in order. A file without any has one of a kind that is no answer. O(length)."""
+    data, problems = plain_json(file.data, file.name, limit=limit_bytes)
+    asked = {file.name: file.request} if file.request is not None else {}
+    kind = sound_kind(file.name, data)
+    if kind is not None:
+        kind, data = as_brokers_spell(kind, file.name, data)
+    if kind is AnswerKind.MANY:
+        members, more = raw_object(data, file.name)
+        answers = tuple(Answer(_kind(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items())
+        return OpenedFile(answers, problems + more)
+    if kind is not None and kind is not AnswerKind.OTHER:
+        return OpenedFile((Answer(kind, file.name, data),), problems, asked)
+    if kind is AnswerKind.OTHER:
+        shaped, more = _shaped(file.name, data)
+        if shaped.kind is not AnswerKind.OTHER:
+            return OpenedFile((shaped,), problems + more, asked)
+    elif (pasted := pasted_file(file, data)) is not None:
+        return replace(pasted, problems=problems + pasted.problems)
+    return _as_it_is(file, data, kind, problems)
+
+
+def _kind(name: str, data: bytes) -> AnswerKind:
+    return sound_kind(name, data) or kind_by_beginning(name, data)
+
+
+def unreadable(answer: Answer) -> tuple[Problem, ...]:
+    """Say what a text is that has no answer, where no request says that it may be anything."""
+    data, name = answer.data, answer.name
+    if answer.kind is not AnswerKind.NO_JSON or data.lstrip()[:1] in (b"", b"0"):
+        return ()
+    faults = raw_object(data, name)[1] if data.lstrip()[:1] == b"{" else ()
+    what, advice = named(data) or ("is not JSON that could be understood", _NAME_AN_ANSWER)
+    return faults or (Problem(name, "$", what, advice),)
+
+
+def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: tuple[Problem, ...]) -> OpenedFile:
+    """A file in which no answer was found; whole topics may be salvaged from it."""
+    kind = kind or kind_by_beginning(file.name, data)
+    if kind is AnswerKind.OTHER:
+        problems += unread_faults(data, file.name)
+    asked = {file.name: file.request} if file.request is not None else {}
+    return OpenedFile((Answer(kind, file.name, data),), problems, asked)
+
+
+def rounds_in(file: AnswerFile) -> list[AnswerFile]:
+    """Return a text in which the same command was run several times as its answers, each with its ``turn`` from 1.
+
+    Everything else is the file itself. O(1) for a text that begins as JSON, else O(length).
+    """
+    if file.data[:64].lstrip()[:1] in (b"{", b"[", b"") or b"pulsar" not in file.data:
+        return [file]
+    opened = opened_file(file)
+    seen: Counter[tuple[str, str, str]] = Counter()
+    parts: list[AnswerFile] = []
+    for answer in opened.answers:
+        request = opened.requests.get(answer.name)
+        turn = 1
+        if request is not None and request.what:
+            key = request.what, request.topic, request.namespace
+            seen[key] += 1
+            turn = seen[key]
+        parts.append(AnswerFile(answer.name, answer.data, request, turn))
+    return parts if any(count > 1 for count in seen.values()) else [file]
+
+
+def has_answers(file: AnswerFile) -> bool:
+    """Whether a file that is not named as an answer has one: a folder has other files too. O(length)."""
+    data, _ = plain_json(file.data, file.name)
+    return may_have_answers(data) and any(answer.kind not in _NOT_ANSWERS for answer in opened_file(file).answers)
+
+
+def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
+    """Return the answers that are in a text among other words, or in lines; None where there is none.
+
+    ``data`` is the plain text of the file.
+    """
+    paste = read_paste(data)
+    names = _Names(file)
+    answers: list[Answer] = []
+    problems: list[Problem] = []
+    for number, document in enumerate(paste.documents):
+        name = names.next(document)
+        answer, more = _answer_of(_placed(document) if number < _PLACED_EXACTLY else document, name, file.name)
+        if answer.kind in _NOT_ANSWERS and not names.is_asked(name):
+            names.forget(name)
+            continue
+        if answer.kind is AnswerKind.TOPIC_STATS and names.asked_for(name) == _SUMS:
+            answer = replace(answer, kind=AnswerKind.PARTITIONED_STATS)
+        answers.append(answer)
+        problems += more
+    found = bool(answers)
+    for answer, request in _of_lines(file.name, paste, data, alone=not found):
+        answers.append(answer)
+        if request is not None:
+            names.requests[answer.name] = request
+    if not answers or all(answer.kind in _NOT_ANSWERS for answer in answers):
+        return None
+    passed = _passed_over(file.name, paste) if found else ()
+    notes = tuple(Problem(file.name, "$", note.text, "check what is there", note.line) for note in paste.notes)
+    is_whole = not any(document.cuts for document in paste.documents)
+    return OpenedFile(tuple(answers), (*passed, *problems, *notes), names.requests, is_whole)
+
+
+def _placed(document: Document) -> Document:
+    """The document with line breaks before it, so that its faults are reported at their lines in the file."""
+    breaks = b"\n" * (document.line - 1)
+    return replace(document, data=breaks + document.data, written=breaks + document.written)
+
+
+class _Names:
+    """Gives each answer of a text a name, and the request that the words before it say."""
+
+    def __init__(self, file: AnswerFile) -> None:
+        self._file = file
+        self._names: list[str] = []
+        self._topic = Naming({}, ()).topic(file.name) or ""
+        self.requests: dict[str, AdminRequest] = {}
+
+    def next(self, document: Document) -> str:
+        request = self._request(document)
+        if document.partition is not None and (request is None or not request.topic):
+            name = f"{self._file.name}{_FOUND_LATER}partition-{document.partition}"
+        else:
+            name = self._file.name
+        if name in self._names or name in self.requests:
+            name = f"{name}{_FOUND_LATER}{len(self._names) + 1}"
+        self._names.append(name)
+        if request is not None:
+            self.requests[name] = request
+        return name
+
+    def forget(self, name: str) -> None:
+        self._names.remove(name)
+        self.requests.pop(name, None)
+
+    def asked_for(self, name: str) -> str:
+        request = self.requests.get(name)
+        return request.what if request is not None else ""
+
+    def is_asked(self, name: str) -> bool:
+        """Whether something says what the answer is, as for the policies of a topic, which can have any form."""
+        return bool(self.asked_for(name))
+
+    def _request(self, document: Document) -> AdminRequest | None:
+        if document.path:
+            request = parse_request(f"GET {document.path}")
+            if request.what:
+                return request
+        if document.topic:
+            return _about(document.topic)
+        if self._file.request is not None:
+            return self._file.request
+        if self._topic and document.partition is not None and "-partition-" not in self._topic:
+            return _about(partition_name(self._topic, document.partition))
+        return None
+
+
+def _about(topic: str) -> AdminRequest | None:
+    name = parse_topic_name(topic)
+    if isinstance(name, Rejection):
+        return None
+    return AdminRequest("GET", "", name.complete, name.namespace)
+
+
+def _answer_of(document: Document, name: str, source: str) -> tuple[Answer, list[Problem]]:
+    """One answer of a text, with what was mended and what is missing in it."""
+    problems: list[Problem] = []
+    data = document.data
+    if document.mended:
+        reason = f"was mended: {document.mended}"
+        problems.append(Problem(source, "$", reason, "save it as the tool prints it", document.line))
+    begins = kind_by_beginning(name, document.written)
+    if document.cuts and begins in _SALVAGED:
+        return Answer(begins, name, document.written), problems
+    shaped, more = _shaped(name, data, document.cuts)
+    if document.cuts and shaped.kind not in _KEPT_WHEN_CUT:
+        return Answer(begins, name, document.written), problems
+    return shaped, [*problems, *(replace(problem, source=source, line=document.line) for problem in more)]
+
+
+def _shaped(name: str, data: bytes, cuts: tuple[Cut, ...] = ()) -> tuple[Answer, tuple[Problem, ...]]:
+    """An answer in Pulsar's spelling, with what belongs around a part of one, and without what is not sure in it."""
+    kind = sound_kind(name, data)
+    if kind is None:
+        return Answer(kind_by_beginning(name, data), name, data), ()
+    kind, data = as_brokers_spell(kind, name, data)
+    problems: list[Problem] = []
+    members = _members(data) if kind is AnswerKind.OTHER or cuts else None
+    part = completed(members) if members is not None and kind is AnswerKind.OTHER else None
+    if part is not None:
+        members, what = part
+        advice = "give the whole answer, which has the topic's numbers too"
+        problems.append(Problem(name, "$", f"is a part of an answer: {what}", advice))
+    if cuts and members is not None:
+        problems += _of_cuts(name, members, cuts)
+    if members is not None and (part is not None or cuts):
+        data = msgspec.json.encode(members)
+        kind = sound_kind(name, data) or AnswerKind.OTHER
+    return Answer(kind, name, data), tuple(problems)
+
+
+def _of_cuts(name: str, members: dict[str, Any], cuts: tuple[Cut, ...]) -> Iterator[Problem]:
+    """Remove what a cut makes unsure, and say what is missing, place by place."""
+    ended = any(not cut.by_hand for cut in cuts)
+    through = {(below, name) for cut in cuts for below, name in pairwise(cut.path) if below in _HALF_SAYS_NOTHING}
+    for topic in _topics(members):
+        for lost in without_unsure(topic, sorted(through)):
+            yield Problem(name, f"$.{lost}", "is cut, and set aside", "record the answer again, whole")
+    by_hand = Counter(cut.path[-1] if cut.path else "" for cut in cuts if cut.by_hand)
+    if by_hand:
+        missing = ", ".join(sorted(filter(None, by_hand))) or "something"
+        yield Problem(name, "$", f"{missing} was cut by hand, and counts as unknown", "give the answer whole")
+    if ended:
+        yield Problem(name, "$", "stops in the middle; what is whole is kept", "record the answer again, whole")
+
+
+def _topics(members: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The statistics of topics in an answer: itself, its partitions, or topics by name."""
+    if "subscriptions" in members or "cursors" in members:
+        yield members
+    inner = members.get("partitions")
+    for value in (inner if isinstance(inner, dict) else members).values():
+        if isinstance(value, dict) and ("subscriptions" in value or "cursors" in value):
+            yield value
+
+
+def _members(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def as_brokers_spell(kind: AnswerKind, name: str, data: bytes) -> tuple[AnswerKind, bytes]:
+    """The answer in the spelling of brokers, where other clients printed it in theirs; else as it is."""
+    if kind not in _STATISTICS or any(known in data for known in _KNOWN_SPELLING):
+        return kind, data
+    if _OTHER_SPELLING.search(data) is None:
+        return kind, data
+    members = _members(data)
+    if members is None:
+        return kind, data
+    is_map = all("://" in member for member in members)
+    try:
+        data = msgspec.json.encode(spelt(members, _spellings(), is_map=is_map))
+    except RecursionError:
+        return kind, data
+    return sound_kind(name, data) or kind, data
+
+
+@cache
+def _spellings() -> Mapping[str, str]:
+    """The names of members as brokers print them, by their folded forms."""
+    from engine.admin.ledgers import CURSOR_MEMBERS
+    from engine.admin.publishers import PublisherFacts
+    from engine.admin.topic_wire import TopicWire
+    from engine.reading.shapes import folded
+
+    structs = (TopicWire, SubscriptionFacts, ConsumerFacts, DrainingHashFacts, PublisherFacts)
+    names = [member.encode_name for struct in structs for member in msgspec.structs.fields(struct)]
+    more = (
+        "partitions",
+        "metadata",
+        "ledgers",
+        "keyHashRangeArrays",
+        "isDurable",
+        "isReplicated",
+        "msgBacklogNoDelayed",
+    )
+    return {folded(name): name for name in (*names, *more, *CURSOR_MEMBERS)}
+
+
+def _of_lines(source: str, paste: Paste, data: bytes, *, alone: bool) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    """Answers that tools print in lines: lists of topics, look-ups, brokers, settings; and YAML.
+
+    ``alone``: the text has no other answer, so all of it may be settings.
+    """
+    settings = settings_of_lines(data.decode("utf-8", "replace")) if alone else {}
+    if len(settings) >= _FEWEST_LISTED or (settings and source.endswith(_OF_SETTINGS)):
+        yield from _if_known(source, settings)
+        return
+    number = 0
+    for gap in paste.gaps:
+        for command, text in gap.sections:
+            if not text.strip():
+                continue
+            request = parse_request(f"GET {command.path}") if command is not None and command.path else None
+            number += 1
+            name = source if number == 1 and alone else f"{source}{_FOUND_LATER}lines-{number}"
+            yield from _listed(name, text, command, request)
+            yield from _of_yaml(name, text, request)
+
+
+def _listed(
+    name: str, text: str, command: Command | None, request: AdminRequest | None
+) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    url = address(text) if request is not None and request.what == "lookup" else ""
+    if url:
+        yield Answer(AnswerKind.LOOKUP, name, as_json({"brokerUrl": url})), request
+        return
+    topics = listed_topics(text)
+    owners = {topic: url for topic, url in topics.items() if url}
+    if owners:
+        yield Answer(AnswerKind.NAMED_LOOKUPS, name, as_json(owners)), None
+    elif len(topics) >= _FEWEST_LISTED or (topics and command is not None):
+        yield Answer(AnswerKind.TOPIC_LIST, name, as_json(list(topics))), request
+    elif command is not None and "/brokers/" in command.path and (brokers := listed_brokers(text)):
+        yield Answer(AnswerKind.OTHER, f"{name}-brokers", as_json(brokers)), None
+
+
+def _of_yaml(source: str, text: str, request: AdminRequest | None) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    """Answers in YAML, and run-time settings in the values of a chart."""
+    from engine.reading.yaml_text import json_of_yaml, yaml_block
+
+    block = yaml_block(text)
+    documents = json_of_yaml(block) if block else []
+    for number, document in enumerate(documents if not isinstance(documents, Rejection) else (), 1):
+        name = source if number == 1 else f"{source}{_FOUND_LATER}{number}"
+        answer, _ = _shaped(name, document.encode("utf-8", "replace"))
+        if answer.kind not in (AnswerKind.OTHER, AnswerKind.MANY):
+            yield answer, request
+        else:
+            values = _members(answer.data)
+            yield from _if_known(name, settings_of_values(values) if values is not None else {})
+
+
+def _if_known(source: str, settings: Mapping[str, str]) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    data = as_answer(settings)
+    if sound_kind(source, data) is AnswerKind.RUNTIME_CONFIGURATION:
+        yield Answer(AnswerKind.RUNTIME_CONFIGURATION, source, data), None
+
+
+def _passed_over(source: str, paste: Paste) -> tuple[Problem, ...]:
+    """One line for each place with other words, the first ones; the rest is counted."""
+    gaps = paste.gaps
+    shown = [
+        Problem(source, "$", f"passed over: {described(gap)}", "the answers around it are read", gap.line)
+        for gap in gaps[:_NOTES_SHOWN]
+    ]
+    if len(gaps) > _NOTES_SHOWN:
+        reason = f"passed over: other words at {len(gaps) - _NOTES_SHOWN:,} more places"
+        shown.append(Problem(source, "$", reason, "the answers around them are read", gaps[_NOTES_SHOWN].line))
+    return tuple(shown)

@@ -1,0 +1,101 @@
+"""What a cause may say of an answer that lacks members: nothing that needs one of them, and nothing read from it.
+
+A member that is absent is unknown. Deciders count with 0 where a number is missing, and here their causes are checked
+against what was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from engine.admin.facts import ConsumerFacts, NotReported
+from engine.diagnosis.model import Cause, Judgement, Verdict
+from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
+from engine.text import joined, shell_line
+
+NOT_REPORTED: Final = "not_reported"
+_Test = Callable[[Dispatcher], bool]
+
+
+def _of_consumers(has: Callable[[ConsumerFacts], bool]) -> _Test:
+    """Whether every consumer has a member."""
+    return lambda dispatcher: all(map(has, dispatcher.sub.consumers))
+
+
+_NEEDED: Final[Mapping[str, _Test]] = {
+    "consumers": lambda dispatcher: not isinstance(dispatcher.sub.consumers, NotReported),
+    "msgBacklog": lambda dispatcher: dispatcher.sub.msg_backlog_entries is not None,
+    "availablePermits": _of_consumers(lambda consumer: consumer.available_permits is not None),
+    "unackedMessages": lambda dispatcher: (
+        dispatcher.sub.unacked_messages is not None
+        or any(consumer.unacked_messages is not None for consumer in dispatcher.sub.consumers)
+    ),
+}
+"""Members without which a cause that was read from them is no cause."""
+_USEFUL: Final[Mapping[str, _Test]] = {
+    # A cause that counts these has them; older releases print neither.
+    "msgDelayed": lambda dispatcher: dispatcher.sub.msg_delayed is not None,
+    "msgInReplay": lambda dispatcher: dispatcher.sub.msg_in_replay is not None,
+    "msgOutCounter": lambda dispatcher: dispatcher.sub.msg_out_counter is not None,
+    "msgInCounter": lambda dispatcher: dispatcher.last.topic.msg_in_counter is not None,
+    "lastAckedTimestamp": lambda dispatcher: (
+        dispatcher.sub.last_acked_ms is not None
+        or any(consumer.last_acked_ms is not None for consumer in dispatcher.sub.consumers)
+    ),
+    "lastConsumedTimestamp": lambda dispatcher: (
+        dispatcher.sub.last_consumed_ms is not None
+        or any(consumer.last_consumed_ms is not None for consumer in dispatcher.sub.consumers)
+    ),
+    "firstConsumedFlowTimestamp": lambda dispatcher: any(
+        consumer.first_flow_ms is not None for consumer in dispatcher.sub.consumers
+    ),
+}
+"""Members that are read where they are there, and are not cited where they are not."""
+_NUMBERS: Final[Mapping[str, str]] = {
+    "backlog": "msgBacklog",
+    "backlog_growth": "msgBacklog",
+    "backlog_no_delayed": "msgBacklog",
+    "permits": "availablePermits",
+    "unacked": "unackedMessages",
+    "delayed": "msgDelayed",
+    "in_replay": "msgInReplay",
+}
+"""The member that a number of a cause is, or is computed from."""
+
+
+def as_reported(judgement: Judgement, seen: SubscriptionSeen) -> Judgement:
+    """Return a cause with what the answers have, or why it cannot be told where they lack what it needs."""
+    if not isinstance(judgement, Cause):
+        return judgement
+    about = [dispatcher for dispatcher in seen.dispatchers if judgement.topic in ("", dispatcher.topic)]
+    about = about or list(seen.dispatchers)
+    missing = [name for name in judgement.fields if name in _NEEDED and not all(map(_NEEDED[name], about))]
+    if missing:
+        return f"the answer has no {joined(missing)}"
+    absent = {name for name, test in {**_NEEDED, **_USEFUL}.items() if not any(map(test, about))}
+    if not absent:
+        return judgement
+    return replace(
+        judgement,
+        fields=tuple(name for name in judgement.fields if name not in absent),
+        numbers=tuple((name, value) for name, value in judgement.numbers if _NUMBERS.get(name) not in absent),
+    )
+
+
+def not_reported(seen: SubscriptionSeen) -> Cause | None:
+    """Say which members are missing that nearly every cause is read from; None where they are all there."""
+    for dispatcher in seen.dispatchers:
+        missing = [name for name in ("msgBacklog", "consumers", "availablePermits") if not _NEEDED[name](dispatcher)]
+        if missing:
+            again = shell_line("pulsar-admin", "topics", "stats", dispatcher.topic)
+            return Cause(
+                NOT_REPORTED,
+                Verdict.CANNOT_TELL,
+                f"the answer has no {joined(missing)}",
+                dispatcher.topic,
+                fix=f"give the whole answer: {again}",
+                fields=("subscriptions",),
+            )
+    return None

@@ -1,0 +1,122 @@
+"""What sums over partitions prove: ``partitioned-stats`` prints nothing else unless it is asked with an option.
+
+Names of consumers, their permits and which partition is meant are lost in sums. How many messages wait, whether
+anybody is connected anywhere and whether messages go out is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from engine.admin.facts import NotReported, PartitionSums, SubscriptionFacts
+from engine.admin.moments import Moment
+from engine.diagnosis.absent import NOT_REPORTED
+from engine.diagnosis.causes.consumers import NO_CONSUMERS
+from engine.diagnosis.causes.pace import IDLE
+from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
+from engine.names import namespace_of
+from engine.text import counted, shell_line
+
+SUMS_ONLY: Final = "sums_only"
+
+
+def diagnosed_sums(moments: Sequence[Moment]) -> list[Diagnosis]:
+    """Diagnose the subscriptions of topics of which the answers have sums alone, the worst first."""
+    snapshots = [moment.snapshot for moment in moments]
+    known = {topic for snapshot in snapshots for topic in snapshot.topics}
+    last: dict[str, PartitionSums] = {}
+    before: dict[str, PartitionSums] = {}
+    for snapshot in snapshots:
+        for topic, sums in snapshot.sums.items():
+            if topic in last:
+                before[topic] = last[topic]
+            last[topic] = sums
+    return worst_first(
+        _diagnosis(sums, sub, before.get(topic), len(moments))
+        for topic, sums in last.items()
+        if not any(name.startswith(f"{topic}-partition-") for name in known)
+        for sub in sums.topic.subscriptions
+    )
+
+
+def _diagnosis(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | None, moments: int) -> Diagnosis:
+    topic = sums.topic.name
+    causes = (_cause(sums, sub, before),)
+    return Diagnosis(
+        namespace_of(topic),
+        sub.name,
+        sub.type,
+        topic,
+        sums.partitions or 1,
+        moments,
+        sub.msg_backlog_entries or 0,
+        causes,
+        (),
+    )
+
+
+def _cause(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | None) -> Cause:
+    topic, waiting = sums.topic.name, sub.msg_backlog_entries
+    over = f"over {counted(sums.partitions, 'partition')}" if sums.partitions else "over all partitions"
+    ask = shell_line("pulsar-admin", "topics", "partitioned-stats", "--per-partition", topic)
+    counts = (
+        ("backlog", waiting),
+        ("in_replay", sub.msg_in_replay),
+        ("unacked", sub.unacked_messages),
+        ("delayed", sub.msg_delayed),
+        ("deleted_ranges", sub.deleted_ranges),
+        ("in_rate", round(sums.topic.msg_rate_in_msgs_per_sec, 1)),
+        ("out_rate", round(sub.msg_rate_out_msgs_per_sec, 1)),
+        ("partitions", sums.partitions),
+    )
+    numbers = tuple((name, count) for name, count in counts if count is not None)
+    if waiting is None:
+        return Cause(
+            NOT_REPORTED, Verdict.CANNOT_TELL, "the answer has no msgBacklog", topic, numbers=numbers,
+            fix=f"give the whole answer: {ask}", fields=("subscriptions",),
+        )  # fmt: skip
+    if not waiting:
+        return Cause(IDLE, Verdict.FINE, f"nothing waits {over}", topic, numbers=numbers, fields=("msgBacklog",))
+    if not sub.consumers and not isinstance(sub.consumers, NotReported):
+        what = f"nobody consumes any partition: {counted(waiting, 'message')} wait {over}"
+        fields = ("consumers", "msgBacklog")
+        return Cause(
+            NO_CONSUMERS, Verdict.BLOCKS, what, topic, sums.partitions or 1, waiting=waiting, numbers=numbers,
+            fix="start a consumer", fields=fields,
+        )  # fmt: skip
+    out = _out(sub, before)
+    went = f"{counted(out, 'message')} went out between the moments" if out is not None else _rates(sums, sub)
+    parts = [
+        f"{counted(waiting, 'message')} wait {over}",
+        f"{counted(sub.msg_in_replay, 'message')} in replay" if sub.msg_in_replay else "",
+        f"{sub.unacked_messages:,} unacknowledged" if sub.unacked_messages else "",
+        f"{sub.deleted_ranges:,} gaps of acknowledged ones" if sub.deleted_ranges else "",
+        went,
+    ]
+    return Cause(
+        SUMS_ONLY,
+        Verdict.CANNOT_TELL,
+        "; ".join(filter(None, parts)) + "; sums do not say at which partition or consumer",
+        topic,
+        sums.partitions or 1,
+        waiting=waiting,
+        numbers=numbers,
+        fix=f"ask for the partitions: {ask}",
+        fields=("msgBacklog", "msgInReplay", "unackedMessages", "msgRateIn", "msgRateOut"),
+    )
+
+
+def _rates(sums: PartitionSums, sub: SubscriptionFacts) -> str:
+    rate_in, rate_out = sums.topic.msg_rate_in_msgs_per_sec, sub.msg_rate_out_msgs_per_sec
+    if not rate_out:
+        return "nothing went out in the last minute" + (f", while {rate_in:,.1f}/s came in" if rate_in else "")
+    return f"it is delivered: {rate_out:,.1f}/s out, {rate_in:,.1f}/s in"
+
+
+def _out(sub: SubscriptionFacts, before: PartitionSums | None) -> int | None:
+    earlier = next((old for old in before.topic.subscriptions if old.name == sub.name), None) if before else None
+    if earlier is None or earlier.msg_out_counter is None or sub.msg_out_counter is None:
+        return None
+    grown = sub.msg_out_counter - earlier.msg_out_counter
+    return grown if grown >= 0 else None

@@ -1,0 +1,54 @@
+"""What a file is that has no answer, and what would help instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_HEAD_BYTES: Final = 1 << 16
+_MAGIC: Final = (
+    (b"\x89PNG", "is a picture"),
+    (b"\xff\xd8\xff", "is a picture"),
+    (b"GIF8", "is a picture"),
+    (b"%PDF", "is a PDF"),
+    (b"PK\x03\x04", "is a zip archive"),
+    (b"\x28\xb5\x2f\xfd", "is packed with zstd"),
+    (b"BZh", "is packed with bzip2"),
+    (b"\xfd7zXZ", "is packed with xz"),
+    (b"PAR1", "is a Parquet file"),
+    (b"SQLite format 3", "is a database"),
+    (b"\x7fELF", "is a program"),
+)
+_UNPACK: Final = "unpack it and name what is in it"
+_STATISTICS: Final = "give what pulsar-admin topics stats or partitioned-stats --per-partition prints"
+_FORMS: Final = (
+    (r"Full thread dump|^\"[^\"\n]+\" (?:#\d+ )?(?:daemon )?prio=", "is a thread dump of a JVM", _STATISTICS),
+    (r"^\s*num\s+#instances\s+#bytes", "is a heap histogram of a JVM", _STATISTICS),
+    (r"^\s*(?:<!DOCTYPE html|<html|<head|<body)", "is a page of HTML",
+     "the address may be that of a proxy or a login; ask the admin port, http://BROKER:8080"),
+    (r"^\s*<\?xml", "is XML", _STATISTICS),
+    (r"^# (?:HELP|TYPE) \w+|^pulsar_[a-z_]+\{", "is the text of /metrics", _STATISTICS),
+    (r"^(?:apiVersion|kind): ", "is a manifest of Kubernetes", "give broker.conf, or the values of the chart"),
+    (r"^#!", "is a script", "give what it prints"),
+    (r"^-----BEGIN ", "is a key or a certificate", _STATISTICS),
+    (r"^(?:HTTP/\d(?:\.\d)? )(?:4|5)\d\d", "is an error of HTTP", "ask again with a role that may read"),
+    (r"^(?:Reason: |HTTP 4\d\d |HTTP 5\d\d )|PulsarAdminException", "is an error of the admin tool",
+     "mend what it names, and ask again"),
+    (r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\n]*(?:INFO|WARN|ERROR|DEBUG)", "is a log without an answer in it",
+     _STATISTICS),
+    (r"^[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n", "is a table of values", _STATISTICS),
+)  # fmt: skip
+_COMPILED: Final = tuple((re.compile(pattern, re.MULTILINE), what, advice) for pattern, what, advice in _FORMS)
+
+
+def named(data: bytes) -> tuple[str, str] | None:
+    """Return what a file is, and what to give instead; None for a file of no known kind.
+
+    >>> named(b"Full thread dump OpenJDK 64-Bit Server VM")[0]
+    'is a thread dump of a JVM'
+    """
+    for magic, what in _MAGIC:
+        if data.startswith(magic):
+            return what, _UNPACK if "packed" in what or "archive" in what else _STATISTICS
+    text = data[:_HEAD_BYTES].decode("utf-8", "replace")
+    return next(((what, advice) for form, what, advice in _COMPILED if form.search(text)), None)

@@ -1,0 +1,85 @@
+"""Answers in other shapes: members spelt as other clients spell them, and parts of an answer without what is around.
+
+Names of things (subscriptions, topics, cursors, properties) are never changed, only names of members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+UNNAMED_SUBSCRIPTION: Final = "unnamed"
+_NAMED_BY_PEOPLE: Final = frozenset({"partitions", "subscriptions", "cursors", "replication"})
+"""Members whose own members have names of things, with values of Pulsar."""
+_FREE: Final = frozenset({"metadata", "properties", "subscriptionProperties", "consumersAfterMarkDeletePosition"})
+"""Members with names and values of people."""
+
+
+def folded(name: str) -> str:
+    """A name without what tells spellings apart: ``msg_rate_in``, ``MsgRateIn`` and ``msgRateIn`` are the same."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def spelt(members: Mapping[str, Any], names: Mapping[str, str], *, is_map: bool = False) -> dict[str, Any]:
+    """Return members with the names that brokers print; ``names`` has those by their folded forms.
+
+    Depth is that of the input, which is bounded where it is decoded.
+
+    >>> spelt({"msg_rate_in": 1, "subscriptions": {"msg_rate_in": {}}}, {"msgratein": "msgRateIn"})
+    {'msgRateIn': 1, 'subscriptions': {'msg_rate_in': {}}}
+    """
+    result: dict[str, Any] = {}
+    for name, value in members.items():
+        known = name if is_map or name in result else names.get(folded(name), name)
+        if not is_map and known in _FREE:
+            result[known] = value
+        else:
+            result[known] = _below(value, names, is_map=not is_map and known in _NAMED_BY_PEOPLE)
+    return result
+
+
+def _below(value: Any, names: Mapping[str, str], *, is_map: bool) -> Any:
+    if isinstance(value, dict):
+        return spelt(value, names, is_map=is_map)
+    if isinstance(value, list):
+        return [_below(item, names, is_map=False) for item in value]
+    return value
+
+
+def is_subscription(value: object) -> bool:
+    """Whether a value has what only a subscription of statistics has."""
+    return isinstance(value, Mapping) and "msgBacklog" in value and ("consumers" in value or "type" in value)
+
+
+def completed(members: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
+    """Return a part of an answer with what belongs around it, and what the part is; None for anything else.
+
+    >>> completed({"s": {"msgBacklog": 1, "type": "Shared"}})[1]
+    'subscriptions alone'
+    """
+    if is_subscription(members):
+        return {"subscriptions": {UNNAMED_SUBSCRIPTION: dict(members)}}, "one subscription alone, without its name"
+    if members and all(map(is_subscription, members.values())):
+        return {"subscriptions": dict(members)}, "subscriptions alone"
+    return None
+
+
+def without_unsure(members: dict[str, Any], cut: Collection[tuple[str, str]]) -> list[str]:
+    """Remove from statistics of a topic what a cut went through and what is half then; return the places.
+
+    ``cut`` has a member with names of things and one of the names. A subscription with its type and its backlog says
+    something; half a cursor does not.
+    """
+    lost: list[str] = []
+    for below, name in cut:
+        things = members.get(below)
+        if not isinstance(things, dict) or name not in things:
+            continue
+        if below == "cursors" or not _has_both(things[name]):
+            del things[name]
+            lost.append(f"{below}.{name}")
+    return lost
+
+
+def _has_both(value: object) -> bool:
+    return isinstance(value, Mapping) and "type" in value and "msgBacklog" in value

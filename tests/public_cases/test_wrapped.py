@@ -1,0 +1,48 @@
+"""An answer that somebody pasted opens to the same facts as the answer itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.admin.facts import Counts, Snapshot
+from engine.admin.files import AnswerFile
+from engine.admin.snapshot import read_answers
+from tests.public_cases.answers import Recorded, recorded
+from tests.public_cases.wrappers import ALL, OF_STATISTICS, YAML, Wrapper
+
+
+def _facts(snapshot: Snapshot) -> tuple[Any, ...]:
+    """All that a snapshot says of a cluster, without the names of files."""
+    topics = {name: replace(topic, source="", kind="") for name, topic in snapshot.topics.items()}
+    return (
+        topics, snapshot.bundles, snapshot.bundle_of_topic, snapshot.known_names, snapshot.settings, snapshot.version,
+        snapshot.ledgers, snapshot.topic_policies, snapshot.configuration, snapshot.loaded, snapshot.owners,
+        snapshot.broker_loads, snapshot.namespace_policies.keys(),
+    )  # fmt: skip
+
+
+def _bare(answer: Recorded) -> Snapshot:
+    path, _, query = answer.path.partition("?")
+    return read_answers(AnswerFile(f"{path.strip('/')}{'@' if query else ''}{query}.json", answer.data))
+
+
+def _cases() -> list[Any]:
+    return [
+        pytest.param(answer, wrapper, id=f"{answer.name} {wrapper.__name__}")
+        for answer in recorded()
+        for wrapper in (*ALL, *YAML, *(OF_STATISTICS if answer.is_statistics else ()))
+    ]
+
+
+@pytest.mark.parametrize(("answer", "wrapper"), _cases())
+def test_a_wrapped_answer_has_the_facts_of_the_bare_one(answer: Recorded, wrapper: Wrapper) -> None:
+    wrapped = read_answers(AnswerFile("paste.txt", wrapper(answer)))
+    bare = _bare(answer)
+    assert bare.problems == ()
+    assert _facts(replace(wrapped, counts=Counts())) == _facts(bare)
+    reasons = [problem.reason for problem in wrapped.problems]
+    assert all(re.search(r"passed over|was mended|UTF-16|byte order mark", reason) for reason in reasons), reasons

@@ -1,0 +1,310 @@
+"""What people do to an answer before they show it: each function makes another text of the same facts."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import pprint
+import random
+import re
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import unquote
+
+import yaml
+
+from tests.public_cases.answers import Recorded
+
+Wrapper = Callable[[Recorded], bytes]
+
+
+def command(answer: Recorded) -> str:
+    """The line of a terminal that asks for an answer: pulsar-admin where it has a command for it, else curl."""
+    path, _, query = answer.path.partition("?")
+    parts = path.strip("/").split("/")
+    verbs = {"stats": "stats", "internalStats": "stats-internal", "partitioned-stats": "partitioned-stats"}
+    if parts[-1] in verbs:
+        topic = f"{parts[2]}://{parts[3]}/{parts[4]}/{unquote(parts[5])}"
+        more = " --per-partition" if parts[-1] == "partitioned-stats" else ""
+        return f"pulsar-admin topics {verbs[parts[-1]]}{more} {topic}"
+    if parts[2] == "namespaces" and parts[-1] == "bundles":
+        return f"pulsar-admin namespaces bundles {parts[3]}/{parts[4]}"
+    return f"curl -s http://broker-1:8080{path}{'?' if query else ''}{query}"
+
+
+def pretty(answer: Recorded) -> str:
+    return json.dumps(answer.value, indent=2, ensure_ascii=False)
+
+
+def prompted(answer: Recorded, text: str, prompt: str = "root@toolset-0:/pulsar# ", behind: str = "") -> bytes:
+    return f"{prompt}{command(answer)}\n{text}\n{behind}".encode()
+
+
+def _lines_mapped(answer: Recorded, change: Callable[[int, str], str]) -> bytes:
+    lines = [change(number, line) for number, line in enumerate(pretty(answer).splitlines(), 1)]
+    return prompted(answer, "\n".join(lines))
+
+
+def plain_prompt(answer: Recorded) -> bytes:
+    return prompted(answer, pretty(answer))
+
+
+def prompt_on_both_sides(answer: Recorded) -> bytes:
+    return prompted(answer, pretty(answer), "[me@host ~]$ bin/", "[me@host ~]$ ")
+
+
+def kubectl(answer: Recorded) -> bytes:
+    head = 'Defaulted container "broker" out of: broker, wait-zookeeper-ready (init)\n'
+    line = f"$ kubectl exec -it pulsar-broker-0 -n pulsar -- bin/{command(answer)}\n"
+    return (line + head + pretty(answer)).encode()
+
+
+def jvm_warnings(answer: Recorded) -> bytes:
+    warnings = (
+        "OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were deprecated in JDK 13.\n"
+        "[0.004s][warning][gc] -XX:+PrintGCDetails is deprecated. Will use -Xlog:gc* instead.\n"
+        "WARNING: An illegal reflective access operation has occurred\n"
+        'SLF4J: Failed to load class "org.slf4j.impl.StaticLoggerBinder".\n'
+    )
+    return prompted(answer, warnings + pretty(answer))
+
+
+def pip_and_python(answer: Recorded) -> bytes:
+    head = (
+        f">>> # {command(answer)}\nDEPRECATION: Python 2.7 reached the end of its life\n[notice] A new release of pip\n"
+    )
+    return (head + pretty(answer) + "\n>>> ").encode()
+
+
+def logs_around(answer: Recorded) -> bytes:
+    log = "2026-01-02T03:04:05,678+0000 [main] INFO  org.apache.pulsar.Tool - connected {retries=0} [id: 0x1]\n"
+    return f"{log}$ {command(answer)}\n{log * 3}{pretty(answer)}\n{log * 2}".encode()
+
+
+def logs_between_lines(answer: Recorded) -> bytes:
+    log = "2026-01-02T03:04:05,678+0000 [io-1] WARN  o.a.p.client.impl.ClientCnx - slow answer"
+    lines = pretty(answer).splitlines()
+    for at in range(len(lines) // 3, 2, -40):
+        lines.insert(at, log)
+    return prompted(answer, "\n".join(lines))
+
+
+def fenced(answer: Recorded) -> bytes:
+    fences = f"```bash\n{command(answer)}\n```\n\n```json\n{pretty(answer)}\n```"
+    return f"Here is what I see:\n\n{fences}\n\nAny idea?".encode()
+
+
+def coloured(answer: Recorded) -> bytes:
+    key, value, end = "\x1b[34;1m", "\x1b[1;39m", "\x1b[0m"
+
+    def painted(match: re.Match[str]) -> str:
+        text, colon, bracket = match.groups()
+        return f"{key if colon else value}{text or bracket}{end}{colon or ''}"
+
+    return prompted(answer, re.sub(r'("(?:[^"\\]|\\.)*")(\s*:)?|([{}\[\]])', painted, pretty(answer)))
+
+
+def no_break_spaces(answer: Recorded) -> bytes:
+    return _lines_mapped(answer, lambda _, line: re.sub(r"^ +", lambda match: "\u00a0" * len(match[0]), line))
+
+
+def typographic(answer: Recorded) -> bytes:
+    return prompted(answer, re.sub(r'"([^"\\]*)"', "“\\1”", pretty(answer)))
+
+
+def comments(answer: Recorded) -> bytes:
+    kinds = ("  // look at this", "  # here?", "  /* why */")
+    return _lines_mapped(answer, lambda number, line: line + (kinds[number % 3] if number % 7 == 1 else ""))
+
+
+def trailing_commas(answer: Recorded) -> bytes:
+    return prompted(answer, re.sub(r"(?<=[\w\"\]}])\n(\s*[\]}])", ",\n\\1", pretty(answer)))
+
+
+def missing_commas(answer: Recorded) -> bytes:
+    return prompted(answer, re.sub(r",\n(\s*\")", "\n\\1", pretty(answer)))
+
+
+def python_repr(answer: Recorded) -> bytes:
+    return prompted(answer, repr(answer.value))
+
+
+def python_pprint(answer: Recorded) -> bytes:
+    return prompted(answer, pprint.pformat(answer.value, width=100, sort_dicts=False))
+
+
+def as_yaml(answer: Recorded) -> bytes:
+    return prompted(answer, yaml.safe_dump(answer.value, sort_keys=False))
+
+
+def sorted_yaml(answer: Recorded) -> bytes:
+    return prompted(answer, yaml.safe_dump(answer.value) + "...")
+
+
+def compact_behind_the_command(answer: Recorded) -> bytes:
+    text = json.dumps(answer.value, separators=(",", ":"))
+    return f"me@host:~$ {command(answer)}\n{text}me@host:~$ ".encode()
+
+
+def windows_lines(answer: Recorded) -> bytes:
+    return b"\xef\xbb\xbf" + plain_prompt(answer).replace(b"\n", b"\r\n")
+
+
+def utf_16(answer: Recorded) -> bytes:
+    return plain_prompt(answer).decode().encode("utf-16")
+
+
+def packed(answer: Recorded) -> bytes:
+    return gzip.compress(plain_prompt(answer))
+
+
+def curl_transcript(answer: Recorded) -> bytes:
+    return (
+        f"$ curl -v 'http://broker-1:8080{answer.path}'\n*   Trying 10.0.0.1:8080...\n> GET {answer.path} HTTP/1.1\n"
+        "> Host: broker-1:8080\n>\n< HTTP/1.1 200 OK\n< Content-Type: application/json\n< broker-address: 10.0.0.1\n"
+        f"<\n{{ [5 bytes data]\n{json.dumps(answer.value)}* Connection #0 to host broker-1 left intact\n"
+    ).encode()
+
+
+def quoted_mail(answer: Recorded) -> bytes:
+    lines = f"$ {command(answer)}\n{pretty(answer)}".splitlines()
+    return ("On Monday somebody wrote:\n" + "\n".join(f"> {line}" for line in lines) + "\n\nHello,\n").encode()
+
+
+def numbered_by_cat(answer: Recorded) -> bytes:
+    return _lines_mapped(answer, lambda number, line: f"{number:6}\t{line}")
+
+
+def numbered_by_grep(answer: Recorded) -> bytes:
+    return _lines_mapped(answer, lambda number, line: f"{number}:{line}")
+
+
+def html_source(answer: Recorded) -> bytes:
+    return html.escape(f"$ {command(answer)}\n{pretty(answer)}").encode()
+
+
+def escaped_in_a_log(answer: Recorded) -> bytes:
+    return prompted(answer, 'body="' + json.dumps(answer.value).replace('"', '\\"') + '"')
+
+
+def hard_wrapped(answer: Recorded) -> bytes:
+    text = json.dumps(answer.value, separators=(",", ":"))
+    return prompted(answer, "\n".join(text[at : at + 80] for at in range(0, len(text), 80)))
+
+
+def javascript(answer: Recorded) -> bytes:
+    return prompted(answer, re.sub(r'"([A-Za-z_]\w*)"\s*:', "\\1:", pretty(answer)))
+
+
+def diff_of_two(answer: Recorded) -> bytes:
+    return _lines_mapped(answer, lambda _, line: f"+ {line}")
+
+
+def typescript(answer: Recorded) -> bytes:
+    typed = "pulsar-admon\x08\x08in".replace("on\x08\x08", "x\x08")
+    line = command(answer).replace("pulsar-admin", typed, 1)
+    return f"Script started on 2026-01-02\r\n\x1b]0;me@host\x07$ {line}\r\n{pretty(answer)}\r\nScript done".encode()
+
+
+def watched(answer: Recorded) -> bytes:
+    head = f"Every 2.0s: {command(answer)}      host-1: Mon Jan  5 10:11:12 2026\n\n"
+    return (head + pretty(answer)).encode()
+
+
+def in_a_table(answer: Recorded) -> bytes:
+    return _lines_mapped(answer, lambda _, line: f"|{line}")
+
+
+_SPELT: Final = {
+    "snake": lambda name: re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(),
+    "pascal": lambda name: name[:1].upper() + name[1:],
+}
+_KEPT: Final = frozenset({"metadata", "properties", "subscriptionProperties", "consumersAfterMarkDeletePosition"})
+_NAMED: Final = frozenset({"lastStats", "bundleStats", "protocols", "topicHashPositions"})
+_MAPS: Final = frozenset({"subscriptions", "partitions", "cursors", "replication"})
+
+
+def respelt(value: Any, spelling: str, *, is_map: bool = False) -> Any:
+    """The value with the names of members in another spelling; names of things stay."""
+    if isinstance(value, list):
+        return [respelt(item, spelling) for item in value]
+    if not isinstance(value, dict):
+        return value
+    out = {}
+    for name, inner in value.items():
+        kept = inner if name in _KEPT and not is_map else respelt(inner, spelling, is_map=not is_map and name in _MAPS)
+        out[name if is_map else _SPELT[spelling](name)] = kept
+    return out
+
+
+def snake_case(answer: Recorded) -> bytes:
+    return prompted(answer, repr(respelt(answer.value, "snake")))
+
+
+def pascal_case(answer: Recorded) -> bytes:
+    return prompted(answer, json.dumps(respelt(answer.value, "pascal"), indent=1))
+
+
+def rust_debug(answer: Recorded) -> bytes:
+    """Structs as Rust prints them for debugging, with snake_case members."""
+
+    def written(value: Any, *, is_map: bool) -> str:
+        if isinstance(value, dict):
+            pairs = [(name, written(inner, is_map=name in _MAPS or name in _KEPT)) for name, inner in value.items()]
+            if is_map:
+                return "{" + ", ".join(f"{json.dumps(name)}: {inner}" for name, inner in pairs) + "}"
+            return "Stats { " + ", ".join(f"{_SPELT['snake'](name)}: {inner}" for name, inner in pairs) + " }"
+        if isinstance(value, list):
+            return "[" + ", ".join(written(item, is_map=False) for item in value) + "]"
+        if isinstance(value, str):
+            return f"Some({json.dumps(value)})"
+        return json.dumps(value)
+
+    return prompted(answer, written(answer.value, is_map=False))
+
+
+def python_dataclass(answer: Recorded) -> bytes:
+    """Objects as Python prints dataclasses, with snake_case members."""
+
+    def written(value: Any, *, is_map: bool) -> str:
+        if isinstance(value, dict):
+            pairs = [(name, written(inner, is_map=name in _MAPS or name in _KEPT)) for name, inner in value.items()]
+            if is_map:
+                return "{" + ", ".join(f"{name!r}: {inner}" for name, inner in pairs) + "}"
+            return "Stats(" + ", ".join(f"{_SPELT['snake'](name)}={inner}" for name, inner in pairs) + ")"
+        if isinstance(value, list):
+            return "[" + ", ".join(written(item, is_map=False) for item in value) + "]"
+        return repr(value)
+
+    return prompted(answer, "result: " + written(answer.value, is_map=False))
+
+
+def shuffled_members(answer: Recorded) -> bytes:
+    chance = random.Random(7)
+
+    # The order of subscriptions and partitions is a fact, that of members is none.
+    def only_members(value: Any, *, is_map: bool = False) -> Any:
+        if isinstance(value, list):
+            return [only_members(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        names = list(value)
+        if not is_map:
+            chance.shuffle(names)
+        return {name: only_members(value[name], is_map=name in _MAPS or name in _NAMED) for name in names}
+
+    return prompted(answer, json.dumps(only_members(answer.value)))
+
+
+ALL: Final[tuple[Wrapper, ...]] = (
+    plain_prompt, prompt_on_both_sides, kubectl, jvm_warnings, pip_and_python, logs_around, logs_between_lines, fenced,
+    coloured, no_break_spaces, typographic, comments, trailing_commas, missing_commas, python_repr, python_pprint,
+    compact_behind_the_command, windows_lines, utf_16, packed, curl_transcript, quoted_mail, numbered_by_cat,
+    numbered_by_grep, html_source, escaped_in_a_log, hard_wrapped, javascript, diff_of_two, typescript, watched,
+    in_a_table, shuffled_members,
+)  # fmt: skip
+"""For answers of every kind."""
+YAML: Final[tuple[Wrapper, ...]] = (as_yaml,)
+OF_STATISTICS: Final[tuple[Wrapper, ...]] = (sorted_yaml, snake_case, pascal_case, rust_debug, python_dataclass)
+"""Clients print statistics in their own spelling."""
