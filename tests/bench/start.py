@@ -61,7 +61,7 @@ def to_paint(
     for _ in range(runs):
         start = time.perf_counter()
         with Terminal([], env=env, cwd=Path(home), program=program) as terminal:
-            terminal.wait_for(marker)
+            terminal.wait_for(marker, CONTENT)  # on a busy machine the content may be there before the frame is painted
             times.append(time.perf_counter() - start)
             terminal.send("q")
             terminal.wait()
