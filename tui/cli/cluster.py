@@ -13,8 +13,7 @@ import click
 
 from engine.errors import RingsideError
 from tui.cli.options import Size, collected
-from tui.cli.output import say
-from tui.kit.secrecy import keep_secret
+from tui.cli.output import keep_secret, say
 
 if TYPE_CHECKING:
     from tui.sources.cluster.reading import ClusterReading, Progress

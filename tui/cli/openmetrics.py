@@ -12,7 +12,7 @@ from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, genera
 from prometheus_client.registry import Collector
 
 from engine.text import visible
-from tui.kit.secrecy import without_secret
+from tui.cli.output import without_secret
 
 if TYPE_CHECKING:
     from engine.views.metrics import Family

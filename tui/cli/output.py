@@ -10,18 +10,38 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import DEBUG, InputError, Problem, fault_of_ours
 from engine.text import visible
 from tui.cli.exits import ClosedPipe
-from tui.kit.secrecy import keep_secret, without_secret
+
+if TYPE_CHECKING:
+    from tui.kit.themed_app import Hides
 
 SHOWN_PROBLEMS = 20
 LONGEST_SENTENCE: Final = 1_500
 """Characters on stderr; a name may have thousands, and the sentence around it is what counts."""
 _CONTROLS: Final = {code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
 """A terminal takes some of them for commands. JSON may have those from 0x7f on; escaped they mean the same."""
+
+
+_secret: Hides | None = None
+
+
+def keep_secret(secret: Hides | None) -> None:
+    """Take this out of whatever is printed from now on: brokers may repeat what they were asked with."""
+    global _secret  # noqa: PLW0603 - the streams belong to the process as well
+    _secret = secret
+
+
+def kept_secret() -> Hides | None:
+    return _secret
+
+
+def without_secret(text: str) -> str:
+    """A text as it may be printed or served."""
+    return text if _secret is None else _secret.hide(text)
 
 
 def prepare_streams() -> None:

@@ -23,7 +23,7 @@ from tui.cli import exits
 from tui.cli.config import configured
 from tui.cli.exits import ENDING, TerminalState, handling, noticing, of_signal
 from tui.cli.options import Output
-from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
+from tui.cli.output import kept_secret, say, say_not_saved, say_problems, speaks_unicode
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -241,11 +241,14 @@ def run_screen(app: App[Any]) -> int:
 
 
 def _take_settings(app: App[Any]) -> None:
-    """Give the app the user's own keys, and say what is wrong with them."""
+    """Give the app the secret to hide and the user's own keys, and say what is wrong with these."""
+    from tui.kit.themed_app import ThemedApp
+
+    if isinstance(app, ThemedApp):
+        app.secret = kept_secret()
     settings = configured()
     if settings.keys:
         from tui.kit.bindings import more_keys
-        from tui.kit.themed_app import ThemedApp
 
         keys, wrong = more_keys(settings.keys, keys_of_screens())
         if isinstance(app, ThemedApp):

@@ -18,7 +18,7 @@ from tui.kit.background import run_beside
 from tui.kit.columns import Value
 from tui.kit.line_table import ARRANGED_AT_ONCE, RowsTable
 from tui.kit.prompt import Prompt
-from tui.kit.secrecy import without_secret
+from tui.kit.themed_app import without_secret
 from tui.kit.wording import safe_name
 
 PICTURE: Final = ".svg"
@@ -41,13 +41,13 @@ def export(
         path = path_typed(typed)
         of_rows = path.suffix.lower() not in (PICTURE, PIXELS)
         if of_rows and len(table.listed) <= ARRANGED_AT_ONCE:
-            written = export_records(_shown(table.as_records()), path)
+            written = export_records(_shown(screen, table.as_records()), path)
             say("done", written_sentence(written.rows, written.changed_cells, path))
         elif path.exists():
             raise InputError(f"{path} is there already; choose another name")
         elif of_rows:
             record_writer(path)  # refuses an ending that nobody writes
-            run_beside(screen, partial(_write_many, table.records_later(), path, say), group="export")
+            run_beside(screen, partial(_write_many, screen, table.records_later(), path, say), group="export")
         else:
             draw = _drawing() if path.suffix.lower() == PIXELS else None
             screen.call_after_refresh(_take_picture, screen, path, draw, say)
@@ -58,20 +58,20 @@ def export(
 
 
 async def _write_many(
-    records: Callable[[], list[dict[str, Value]]], path: Path, say: Callable[[str, str], object]
+    screen: Screen[Any], records: Callable[[], list[dict[str, Value]]], path: Path, say: Callable[[str, str], object]
 ) -> None:
     """Write rows in a thread that a quit waits for."""
     try:
-        written = await asyncio.to_thread(lambda: export_records(_shown(records()), path))
+        written = await asyncio.to_thread(lambda: export_records(_shown(screen, records()), path))
     except InputError as error:
         say("refusal", str(error))
     else:
         say("done", written_sentence(written.rows, written.changed_cells, path))
 
 
-def _shown(records: list[dict[str, Value]]) -> list[dict[str, Value]]:
+def _shown(screen: Screen[Any], records: list[dict[str, Value]]) -> list[dict[str, Value]]:
     return [
-        {name: without_secret(value) if isinstance(value, str) else value for name, value in record.items()}
+        {name: without_secret(screen.app, value) if isinstance(value, str) else value for name, value in record.items()}
         for record in records
     ]
 

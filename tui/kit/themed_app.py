@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -27,7 +27,6 @@ from engine.text import visible
 from themes.palettes import Depth, Palette, ThemeName, hex_colour, palette
 from tui.drawing.glyphs import ascii_text
 from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
-from tui.kit.secrecy import covered, has_secret, without_secret
 
 CONSUMER_COLOURS: Final = 24
 """How many ``consumer-N`` variables every theme has; palettes with fewer colours repeat."""
@@ -154,13 +153,27 @@ class VisibleFilter(LineFilter):
         ]
 
 
+class Hides(Protocol):
+    """A secret that knows where it is in a text: brokers may repeat what a cluster was asked with."""
+
+    def hide(self, text: str) -> str:
+        """The text without it."""
+
+    def cover(self, text: str) -> str:
+        """The same, as long as before."""
+
+
 class SecretFilter(LineFilter):
-    """Covers the secret that a cluster is asked with, also where it goes over several colours."""
+    """Covers a secret, also where it goes over several colours."""
+
+    def __init__(self, secret: Hides) -> None:
+        super().__init__()
+        self._secret = secret
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the same segments with asterisks in its place."""
         line = "".join([text for text, _, _ in segments])
-        shown = covered(line)
+        shown = self._secret.cover(line)
         if shown == line:
             return segments
         ends = accumulate(len(text) for text, _, _ in segments)
@@ -183,7 +196,6 @@ class AsciiFilter(LineFilter):
 
 
 VISIBLE: Final = VisibleFilter()
-SECRET: Final = SecretFilter()
 
 
 class ThemedApp(App[int]):
@@ -204,6 +216,8 @@ class ThemedApp(App[int]):
         self._ascii_only = ascii_only
         self.more_keys: Mapping[str, str] = {}
         """Keys of the user's own -> the keys whose meaning they have, except where text is typed."""
+        self.secret: Hides | None = None
+        """What is taken out of all that is shown, copied or exported."""
         super().__init__()
         depth_used = self.depth
         for name in ("dark", "light"):
@@ -267,7 +281,8 @@ class ThemedApp(App[int]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The stock filters, one for a secret, one for characters that command a terminal, and perhaps for ASCII."""
-        ours = [*([SECRET] if has_secret() else []), VISIBLE, *([AsciiFilter()] if self._ascii_only else [])]
+        secret = [SecretFilter(self.secret)] if self.secret is not None else []
+        ours = [*secret, VISIBLE, *([AsciiFilter()] if self._ascii_only else [])]
         return [*super().get_line_filters(), *ours]
 
     def action_command_palette(self) -> None:
@@ -281,7 +296,7 @@ class ThemedApp(App[int]):
 
     def copy_to_clipboard(self, text: str) -> None:
         """As the stock one, with a question mark for half a character, which no terminal could be sent."""
-        super().copy_to_clipboard(without_secret(text).encode("utf-8", "replace").decode("utf-8"))
+        super().copy_to_clipboard(without_secret(self, text).encode("utf-8", "replace").decode("utf-8"))
 
     def notify(
         self,
@@ -294,3 +309,8 @@ class ThemedApp(App[int]):
     ) -> None:
         """As the stock one, but the message is shown as it is."""
         super().notify(visible(message), title=visible(title), severity=severity, timeout=timeout, markup=False)
+
+
+def without_secret(app: App[Any], text: str) -> str:
+    """A text of an app as it may be copied or saved."""
+    return app.secret.hide(text) if isinstance(app, ThemedApp) and app.secret is not None else text

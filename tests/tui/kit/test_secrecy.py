@@ -11,18 +11,10 @@ from textual.widgets import Static
 
 from tests.tui.screens_under_test import run
 from tui.kit.exporting import _shown
-from tui.kit.secrecy import keep_secret
 from tui.kit.themed_app import SecretFilter, ThemedApp
 from tui.sources.cluster.redaction import bearer_secret
 
 TOKEN = "tok-secret.1"
-
-
-@pytest.fixture(autouse=True)
-def secret() -> Iterator[None]:
-    keep_secret(bearer_secret(TOKEN))
-    yield
-    keep_secret(None)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +27,7 @@ def secret() -> Iterator[None]:
     ],
 )
 def test_a_line_keeps_its_columns(pieces: list[str], shown: list[str]) -> None:
-    segments = SecretFilter().apply([Segment(piece) for piece in pieces], Color(0, 0, 0))
+    segments = SecretFilter(bearer_secret(TOKEN)).apply([Segment(piece) for piece in pieces], Color(0, 0, 0))
     assert [segment.text for segment in segments] == shown
 
 
@@ -45,6 +37,7 @@ def test_a_screen_and_the_clipboard_do_not_have_it() -> None:
             yield Static(f"a {TOKEN} b")
 
     app = Small()
+    app.secret = bearer_secret(TOKEN)
 
     async def story(pilot: object) -> None:
         assert TOKEN not in app.export_screenshot()
@@ -56,4 +49,11 @@ def test_a_screen_and_the_clipboard_do_not_have_it() -> None:
 
 
 def test_an_exported_row_does_not_have_it() -> None:
-    assert _shown([{"name": f"a {TOKEN}", "count": 3, "none": None}]) == [{"name": "a ***", "count": 3, "none": None}]
+    app = ThemedApp()
+    app.secret = bearer_secret(TOKEN)
+
+    async def story(pilot: object) -> None:
+        records = [{"name": f"a {TOKEN}", "count": 3, "none": None}]
+        assert _shown(app.screen, records) == [{"name": "a ***", "count": 3, "none": None}]
+
+    run(app, story)
