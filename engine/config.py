@@ -157,8 +157,10 @@ class ReleaseBehaviour:
     ``key_shared_folds_slot_zero``: slot 0 becomes 1 (PIP-379). ``ownerless_key``: what waits while a sticky slot has no
     owner: that key, consumers that joined after its message too, or the whole subscription.
 
-    ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807). ``load``: load
-    shedding and placement. ``defaults``: what settings are where nobody sets them, and which ones the release lacks.
+    ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807).
+    ``serves_segment_statistics``: a broker answers for one segment of a scalable topic; 5.0.1 has no such path.
+    ``load``: load shedding and placement. ``defaults``: what settings are where nobody sets them, and which ones the
+    release lacks.
     """
 
     label: str
@@ -179,6 +181,7 @@ class ReleaseBehaviour:
     key_shared_folds_slot_zero: bool = True
     ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
     unnamed_publishers: Literal["added-once", "added-repeatedly"] = "added-once"
+    serves_segment_statistics: bool = False
     load: LoadRules = CURRENT_LOAD_RULES
     defaults: ReleaseDefaults = CURRENT_DEFAULTS
 
@@ -225,6 +228,7 @@ def _behaviour(version: Release) -> ReleaseBehaviour:
         key_shared_folds_slot_zero=pip_379,
         ownerless_key="waits" if pip_379 else ownerless_before_4_0,
         unnamed_publishers="added-once" if since_3_0 else "added-repeatedly",
+        serves_segment_statistics=Release(5, 0, 0, milestone=1) <= version < Release(5, 0, 1),
         load=load_rules(version),
         defaults=defaults,
     )

@@ -8,6 +8,10 @@ by the command line.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+DEBUG: Final = "RINGSIDE_DEBUG"
+"""The environment variable with which tracebacks of internal errors are printed."""
 
 
 class RingsideError(Exception):
@@ -70,3 +74,13 @@ class Rejection:
 def system_reason(error: Exception) -> str:
     """Why the system refused something, without its number and the path, which the caller names itself."""
     return getattr(error, "strerror", None) or str(error)
+
+
+def fault_of_ours(error: Exception) -> str:
+    """What to say of an error that nothing here expects, so that it is told from what the input or the cluster did."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return (
+        f"unexpected {type(error).__name__}: {error} (this is a fault of ringside, not of your input;"
+        f" {DEBUG}=1 shows where it happened)"
+    )

@@ -26,6 +26,10 @@ from engine.errors import InputError, Rejection
 GZIP_MAGIC: Final = b"\x1f\x8b"
 UNMEASURED_BYTES: Final = 64 * 1024**2
 """Larger unpacked texts are measured before they are kept: a small file can unpack to any size."""
+MOST_TIMES: Final = 300
+"""How many times its packed size a text may have, beyond ``UNMEASURED_BYTES``: a megabyte can hold a gigabyte of one
+letter. What brokers print has 10 times, and 140 times where thousands of partitions differ in nothing but their names.
+"""
 _PACKED_PIECE: Final = 1 << 14
 """Pieces are small as the bytes after each gzip member are copied: a file may have a member every 20 bytes."""
 _UNPACKED_PIECE: Final = 1 << 20
@@ -130,9 +134,11 @@ def collected(pieces: Iterable[bytes], limit: int) -> bytes | None:
     return buffer.getvalue()
 
 
-def collected_if_small(begin: Callable[[], Iterable[bytes]], limit: int) -> bytes | None:
-    """Join pieces as ``collected`` does, of a source that can be read again: a large one is measured before it is
-    kept."""
+def collected_if_small(begin: Callable[[], Iterable[bytes]], packed_bytes: int, limit: int) -> bytes | None:
+    """Unpack as ``collected`` joins, from what can be begun again: a large text is measured before it is kept.
+
+    None for more than ``limit``. Raises ``InputError`` for a text of more than ``MOST_TIMES`` its packed size.
+    """
     data = collected(begin(), min(limit, UNMEASURED_BYTES))
     if data is not None or limit <= UNMEASURED_BYTES:
         return data
@@ -141,6 +147,8 @@ def collected_if_small(begin: Callable[[], Iterable[bytes]], limit: int) -> byte
         size += len(piece)
         if size > limit:
             return None
+    if size > MOST_TIMES * packed_bytes:
+        raise InputError(f"unpacks to {size_text(size)}, more than {MOST_TIMES} times its size, as no answer does")
     return collected(begin(), limit)
 
 
@@ -250,16 +258,24 @@ class Source:
             return file.read(size + 1)
 
     def unpacked(self, limit: int) -> tuple[bytes | None, str]:
-        """Read and unpack all bytes, None for more than ``limit``; and return the fault of the packing."""
+        """Read and unpack all bytes, None for more than ``limit``; and return the fault of the packing.
+
+        Raises ``InputError`` for a small file of a large text, also where that is packed again.
+        """
         if not self.is_gzip:
             return self.read(limit), ""
+        packed = collected(self.pieces(), limit)
+        if packed is None:
+            return None, ""
         tried: list[Gunzipped] = []
 
         def begin() -> Gunzipped:
-            tried.append(Gunzipped(self.pieces()))
+            tried.append(Gunzipped(sliced(packed)))
             return tried[-1]
 
-        data = collected_if_small(begin, limit) if self.is_regular else collected(begin(), limit)
+        data = collected_if_small(begin, len(packed), limit)
+        if data is not None and data[:2] == GZIP_MAGIC and len(data) > 2 * len(packed) + HEAD_BYTES:
+            raise InputError("is packed twice, and far smaller than what it holds, as no recorded answer is")
         return data, tried[-1].fault
 
     def unpacked_head(self) -> bytes:

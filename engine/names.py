@@ -20,7 +20,8 @@ from engine.errors import Rejection
 PARTITION_SUFFIX: Final = "-partition-"
 PERSISTENT: Final = "persistent"
 NON_PERSISTENT: Final = "non-persistent"
-_DOMAINS: Final = (PERSISTENT, NON_PERSISTENT, "topic", "segment")
+SEGMENT: Final = "segment"
+_DOMAINS: Final = (PERSISTENT, NON_PERSISTENT, "topic", SEGMENT)
 _ENTITY: Final = re.compile(r"[-=:.A-Za-z0-9_]+")
 _PLAIN_NAME: Final = re.compile(r"(?:non-)?persistent://[-=:.A-Za-z0-9_]+/[-=:.A-Za-z0-9_]+/[^/\s]+")
 NAMESPACE_PATTERN: Final = "[-=:.A-Za-z0-9_]+(?:/[-=:.A-Za-z0-9_]+){1,2}"
@@ -147,7 +148,7 @@ def parse_topic_name(text: str) -> TopicName | Rejection:
             f"invalid topic name {text!r}: three parts are wanted after {domain}://"
             " (a fourth, the cluster, is known to releases up to 4.x only)"
         )
-    if domain == "segment":
+    if domain == SEGMENT:
         canonical = _canonical_segment(local, text)
         if isinstance(canonical, Rejection):
             return canonical

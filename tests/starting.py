@@ -1,7 +1,8 @@
-"""How tests start programs to which they send signals."""
+"""How tests start programs to which they send signals, and hand over what another command writes."""
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,3 +26,15 @@ def signals_heard() -> Iterator[None]:
         for number in ignored:
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+@contextmanager
+def piped(data: bytes) -> Iterator[str]:
+    """The path of a pipe with this data, at most 64 KiB, and no more writer: what a shell gives for ``<(command)``."""
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, data)
+        os.close(writer)
+        yield f"/dev/fd/{reader}"
+    finally:
+        os.close(reader)

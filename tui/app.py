@@ -25,7 +25,7 @@ from tui.failover.bindings import BINDINGS, GROUPS
 from tui.failover.titles import PANEL_TITLES
 from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter, key_hints
-from tui.kit.layouts import arrange, name_panels
+from tui.kit.layouts import arrange, choose_layout, name_panels
 from tui.kit.plain_text import PlainStatic
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.session import Feed, Opening, Session
@@ -330,6 +330,7 @@ class OpeningScreen(Screen[None]):
         self.set_class(mono, "-mono")
 
     def compose(self) -> ComposeResult:
+        choose_layout(self, self.app.size)
         yield PlainStatic(" ringside", id="status")
         yield SentenceLine(id="sentence")
         with Container(id="body"):

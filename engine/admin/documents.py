@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -20,17 +20,18 @@ from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFac
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
 from engine.admin.requests import AdminRequest, Naming, parse_request
-from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
+from engine.admin.text import plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import parse_topic_name, partition_name
-from engine.reading.commands import Command
-from engine.reading.lenient import Cut
-from engine.reading.lines import address, as_json, listed_brokers, listed_topics
 from engine.reading.others import named
-from engine.reading.paste import Document, Paste, described, may_have_answers, read_paste
 from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
 from engine.reading.shapes import completed, spelt, without_unsure
+
+if TYPE_CHECKING:  # imported where a text is not sound
+    from engine.reading.commands import Command
+    from engine.reading.lenient import Cut
+    from engine.reading.paste import Document, Paste
 
 _KNOWN_SPELLING: Final = (b'"msgRateIn"', b'"msgBacklog"', b'"entriesAddedCounter"')
 _OTHER_SPELLING: Final = re.compile(
@@ -137,12 +138,8 @@ def unreadable(answer: Answer) -> tuple[Problem, ...]:
 def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: tuple[Problem, ...]) -> OpenedFile:
     """A file in which no answer was found; whole topics may be salvaged from it."""
     kind = kind or kind_by_beginning(file.name, data)
-    if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
-        # Its members were not decoded, so it may still not be text.
-        try:
-            data.decode()
-        except UnicodeDecodeError as fault:
-            problems += (malformed(data, file.name, fault),)
+    if kind is AnswerKind.OTHER:
+        problems += unread_faults(data, file.name)
     asked = {file.name: file.request} if file.request is not None else {}
     return OpenedFile((Answer(kind, file.name, data),), problems, asked)
 
@@ -170,6 +167,8 @@ def rounds_in(file: AnswerFile) -> list[AnswerFile]:
 
 def has_answers(file: AnswerFile) -> bool:
     """Whether a file that is not named as an answer has one: a folder has other files too. O(length)."""
+    from engine.reading.paste import may_have_answers
+
     data, _ = plain_json(file.data, file.name)
     return may_have_answers(data) and any(answer.kind not in _NOT_ANSWERS for answer in opened_file(file).answers)
 
@@ -179,6 +178,8 @@ def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
 
     ``data`` is the plain text of the file.
     """
+    from engine.reading.paste import read_paste
+
     paste = read_paste(data)
     names = _Names(file)
     answers: list[Answer] = []
@@ -400,6 +401,8 @@ def _of_lines(source: str, paste: Paste, data: bytes, *, alone: bool) -> Iterato
 def _listed(
     name: str, text: str, command: Command | None, request: AdminRequest | None
 ) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    from engine.reading.lines import address, as_json, listed_brokers, listed_topics
+
     url = address(text) if request is not None and request.what == "lookup" else ""
     if url:
         yield Answer(AnswerKind.LOOKUP, name, as_json({"brokerUrl": url})), request
@@ -438,6 +441,8 @@ def _if_known(source: str, settings: Mapping[str, str]) -> Iterator[tuple[Answer
 
 def _passed_over(source: str, paste: Paste) -> tuple[Problem, ...]:
     """One line for each place with other words, the first ones; the rest is counted."""
+    from engine.reading.paste import described
+
     gaps = paste.gaps
     shown = [
         Problem(source, "$", f"passed over: {described(gap)}", "the answers around it are read", gap.line)

@@ -229,6 +229,8 @@ def _contents(source: Source, name: str, intake: Intake) -> tuple[bytes | None, 
     if source.is_regular and room > UNMEASURED_BYTES:
         data, fault = source.unpacked(UNMEASURED_BYTES)
         if data is None:
+            if source.is_gzip:
+                intake.worked_bytes += UNMEASURED_BYTES  # a folder of such files is not unpacked without an end
             # Nobody edits a text of that size: if its beginning is not text, it is not worth the memory.
             at = nul_in(source.unpacked_head())
             if at is not None:

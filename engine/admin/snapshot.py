@@ -47,7 +47,7 @@ from engine.admin.requests import (
     request_of_path,
     scenario_facts,
 )
-from engine.admin.text import malformed, plain_json, raw_object
+from engine.admin.text import malformed, plain_json, raw_object, unread_faults
 from engine.admin.topics import (
     broker_stats_of,
     decode_named_stats,
@@ -319,7 +319,7 @@ class AnswerCollector:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
                 if not self._keeps_nameless:
-                    self.problems += raw_object(data, name)[1]
+                    self.problems += raw_object(data, name)[1] or unread_faults(data, name)
                     self.set_aside += 1
                     return
                 topic = nameless_topic(name)
@@ -332,7 +332,9 @@ class AnswerCollector:
             return
         if kind is AnswerKind.INTERNAL_STATS:
             topic = naming.topic(name)
-            if topic is not None:
+            if topic is None:
+                self.problems += unread_faults(data, name)
+            else:
                 from engine.admin.ledgers import decode_internal_stats
 
                 ledger = decode_internal_stats(data, name)

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from engine.errors import Problem
+from engine.errors import InputError, Problem
 from engine.input import GZIP_MAGIC, MAX_INPUT_BYTES, Gunzipped, collected_if_small, size_text, sliced
 
 SET_ASIDE: Final = "this one is set aside; the rest is kept"
@@ -45,7 +45,10 @@ def _gunzip(data: bytes, source: str, limit: int) -> tuple[bytes, Problem | None
         tried.append(Gunzipped(sliced(data)))
         return tried[-1]
 
-    out = collected_if_small(begin, limit)
+    try:
+        out = collected_if_small(begin, len(data), limit)
+    except InputError as error:
+        return b"", Problem(source, "$", str(error), "check what this file really is")
     if out is None:
         reason = f"unpacks to more than {size_text(limit)}, which is all that is read (--max-input)"
         return b"", Problem(source, "$", reason, "check what this file really is, or give a larger --max-input")
@@ -296,6 +299,17 @@ def raw_list(data: bytes | msgspec.Raw, source: str, path: str = "$") -> tuple[l
 
 # Larger texts are dumps that nobody edits by hand, and Pulsar's writer never repeats a member.
 WHOLE_CHECK_BYTES: Final = 16 * 1024**2
+
+
+def unread_faults(data: bytes, source: str) -> tuple[Problem, ...]:
+    """What is wrong with a text of which nothing is used, so that no decoder says it; nothing of a long one."""
+    if len(data) > WHOLE_CHECK_BYTES:
+        return ()
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return (malformed(data, source, fault),)
+    return ()
 
 
 def repeated_members(data: bytes | msgspec.Raw, source: str, path: str) -> tuple[Problem, ...]:

@@ -162,8 +162,11 @@ def sum_in_order(values: NDArray[np.float64]) -> float:
 def equal_rows(hashes: NDArray[np.int64]) -> list[Rows]:
     """The rows of every hash that several topics share, by ascending hash. O(n log n)."""
     ascending = hashes if ascends(hashes) else np.sort(hashes)  # much faster than argsort
-    shared = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
-    rows = np.flatnonzero(np.isin(hashes, shared)) if len(shared) else shared
+    repeated = ascending[1:][ascending[1:] == ascending[:-1]]
+    if not len(repeated):
+        return []
+    shared = np.unique(repeated)
+    rows = np.flatnonzero(np.isin(hashes, shared))
     rows = rows[np.argsort(hashes[rows], kind="stable")]
     ends = np.searchsorted(hashes[rows], shared, side="right").tolist()
     return [rows[low:high] for low, high in pairwise((0, *ends))]

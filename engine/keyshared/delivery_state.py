@@ -106,7 +106,7 @@ class DeliveryTerms:
 
         >>> terms = DeliveryTerms()
         >>> terms.look_ahead_limit(3), terms.look_ahead_limit(30)
-        (6000, 20000)
+        (12000, 40000)
         """
         for per_consumer, in_all in (
             (self.look_ahead_per_consumer, self.look_ahead),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,15 +13,10 @@ from engine.cluster.state import ClusterState
 from engine.compare.verdict import Evenness, evenness
 from engine.diagnosis.model import Diagnosis
 from engine.errors import Rejection
-from engine.text import visible
 from engine.views.brokers.model import BrokersQuestion
 from engine.views.brokers.view import brokers_input, brokers_view
 from engine.views.bundles.model import BalanceQuestion
 from engine.views.bundles.view import balance_view
-
-CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-LONGEST_LABEL: Final = 256
-"""The most characters of a label; longer names are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,48 +35,6 @@ class Family:
     meaning: str
     samples: tuple[Sample, ...]
     kind: Literal["gauge", "counter"] = "gauge"
-
-
-def exposition(families: Iterable[Family]) -> str:
-    r"""The text that a scraper reads. A family without samples is left out.
-
-    >>> print(exposition([Family("x", "how many", (Sample(2, (("name", 'a"b'),)),))]), end="")
-    # TYPE x gauge
-    # HELP x how many
-    x{name="a\"b"} 2
-    # EOF
-    """
-    lines: list[str] = []
-    for family in families:
-        if not family.samples:
-            continue
-        lines += [f"# TYPE {family.name} {family.kind}", f"# HELP {family.name} {_escaped(family.meaning)}"]
-        suffix = "_total" if family.kind == "counter" else ""
-        lines += [f"{family.name}{suffix}{_labels(sample)} {_number(sample.value)}" for sample in family.samples]
-    return "\n".join([*lines, "# EOF", ""])
-
-
-def _labels(sample: Sample) -> str:
-    if not sample.labels:
-        return ""
-    return "{" + ",".join(f'{name}="{_escaped(_short(value))}"' for name, value in sample.labels) + "}"
-
-
-def _short(value: str) -> str:
-    shown = visible(value)
-    return shown if len(shown) <= LONGEST_LABEL else f"{shown[: LONGEST_LABEL - 1]}…"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
 
 
 MOST_SERIES: Final = 2_000

@@ -127,7 +127,8 @@ def _members(
                 raise ValueError(refusal.message)
             if not isinstance(entry.name, str):
                 raise ValueError("names no subscription or no consumer")
-            members[entry.namespace, entry.subscription].append((entry.name, detail(entry.detail)))
+            consumer = entry.name, detail(entry.detail)  # first: a list of which nothing is sound is no list
+            members[entry.namespace, entry.subscription].append(consumer)
         except ValueError as fault:
             problem = Problem(path.name, entry.path, str(fault), SET_ASIDE, entry.line)
             quarantine.append(quarantine_row(problem, "consumer_lists", 1, BAD))

@@ -303,7 +303,10 @@ def unpack_zstd(data: bytes, name: str, *, limit_bytes: int = MAX_INPUT_BYTES) -
         except (OSError, pa.ArrowException) as fault:
             faults.append(str(fault).splitlines()[0])
 
-    out = collected_if_small(pieces, limit_bytes)
+    try:
+        out = collected_if_small(pieces, len(data), limit_bytes)
+    except InputError as error:
+        return b"", (Problem(name, "$", str(error), "check what this file really is"),)
     if out is None:
         reason = f"unpacks to more than {size_text(limit_bytes)}, which is all that is read of a file (--max-input)"
         return b"", (Problem(name, "$", reason, "check what this file really is, or give a larger --max-input"),)

@@ -93,13 +93,13 @@ def test_the_engine_loads_no_shell_no_screen_library_and_no_network(tmp_path: Pa
     modules = loaded_with("engine", tmp_path)
     assert "engine.cluster.timeline" in modules
     shells = {"tui", "pipeline", "themes", "textual", "rich", "click"}
-    assert modules.isdisjoint(shells | {"httpx", "pyspark", "asyncio"})
+    assert modules.isdisjoint(shells | {"httpx2", "pyspark", "asyncio"})
 
 
 def test_the_pipeline_loads_the_engine_and_no_other_shell(tmp_path: Path) -> None:
     modules = loaded_with("pipeline", tmp_path)
     assert {"engine.errors", "pipeline.session"} <= modules
-    assert modules.isdisjoint({"tui", "themes", "textual", "rich", "click", "httpx"})
+    assert modules.isdisjoint({"tui", "themes", "textual", "rich", "click", "httpx2"})
 
 
 def test_the_screen_loads_no_pipeline(tmp_path: Path) -> None:
@@ -120,6 +120,7 @@ FIRST_PICTURE: Final[dict[str, set[str]]] = {
     "engine.keyshared": {"model"},
     "engine.lint": set(),
     "engine.plan": set(),
+    "engine.reading": {"others", "settings_text", "shapes"},
     "engine.routing": {"keys", "producers", "producers.settings"},
     "engine.scenarios": {"embedded", "key_subscriptions", "opening", "subscriptions"},
     "engine.verify": set(),
@@ -137,18 +138,50 @@ FIRST_PICTURE: Final[dict[str, set[str]]] = {
     "tui.producers": set(),
     "tui.reported": set(),
     "tui.sources.cluster": set(),
-    "httpx": set(),
+    "httpx2": set(),
+    "numpy.ma": set(),
     "pyarrow": set(),
     "sortedcontainers": set(),
 }
 """What of a room, or of a package, the main screen of the embedded cluster may load."""
 
 
+FRAME_NEEDS: Final = {"engine.errors", "engine.memo", "engine.text"}
+"""Of the engine, before anything is opened."""
+MOST_MODULES: Final = {"frame": 44, "picture": 205}
+"""Of ours. One that is needed at the start makes the number larger; one that is not is imported where it is used."""
+
+
 @pytest.fixture(scope="module")
-def first_picture() -> set[str]:
+def painted() -> tuple[set[str], set[str]]:
+    """The modules that are loaded when the empty frame is painted, and when the main screen is."""
     program = [sys.executable, "-m", "tests.architecture.first_picture"]
     ran = subprocess.run(program, capture_output=True, text=True, cwd=ROOT, check=True)
-    return set(ran.stdout.split())
+    frame, picture = (set(line.split()) for line in ran.stdout.splitlines())
+    return frame, picture
+
+
+@pytest.fixture(scope="module")
+def first_picture(painted: tuple[set[str], set[str]]) -> set[str]:
+    return painted[1]
+
+
+def ours(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] in {"engine", "tui", "themes"}}
+
+
+@pytest.mark.xdist_group("imports")
+def test_the_frame_is_painted_before_anything_heavy_is_loaded(painted: tuple[set[str], set[str]]) -> None:
+    frame, _ = painted
+    assert {name for name in ours(frame) if name.startswith("engine.")} == FRAME_NEEDS
+    assert frame.isdisjoint({"numpy", "msgspec", "mmh3", "httpx"})
+
+
+@pytest.mark.xdist_group("imports")
+def test_no_more_modules_are_loaded_at_the_start(painted: tuple[set[str], set[str]]) -> None:
+    frame, picture = map(ours, painted)
+    assert len(frame) <= MOST_MODULES["frame"], sorted(frame)
+    assert len(picture) <= MOST_MODULES["picture"], sorted(picture)
 
 
 @pytest.mark.xdist_group("imports")

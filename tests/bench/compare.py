@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -52,7 +53,7 @@ def one_row(topics: int, consumers: int) -> Row:
     active_ids(state, subscription)
     preview(state, KillConsumer(subscription.key, 0), subscription.key)
     ours = seconds(lambda: judged(state, 1))
-    few = [columns_of(state, subscription).names[at] for at in range(2_000)]
+    few = [columns_of(state, subscription).names[at] for at in range(min(topics, 2_000))]
     pairs = [(name, partition_index(name)) for name in few]
     after = without(state, subscription.key, {1}).subscriptions[0]
 
@@ -88,14 +89,27 @@ def names_row(topics: int, consumers: int, bar: str) -> Row:
     return Row(what, ours * 1000, "each ring built from nothing", peer * 1000 * 2 * fit.tried / SOME, bar)
 
 
-def rows() -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Topics and consumers of each comparison."""
+
+    few_names: tuple[int, int] = (100, 10)
+    names: tuple[int, int] = (1_000, 50)
+    few_heirs: tuple[int, int] = (10_000, 100)
+    heirs: tuple[int, int] = (1_000_000, 1_000)
+
+
+FULL: Final = Sizes()
+
+
+def rows(sizes: Sizes = FULL) -> list[Row]:
     """Two sizes of every single failure, one loss of a large state, and two searches for names."""
     return [
-        names_row(100, 10, "< 5 s"),
-        names_row(1_000, 50, "< 10 s"),
-        heirs_row(10_000, 100, "< 2 s"),
-        heirs_row(1_000_000, 1_000, ""),
-        one_row(1_000_000, 1_000),
+        names_row(*sizes.few_names, "< 5 s"),
+        names_row(*sizes.names, "< 10 s"),
+        heirs_row(*sizes.few_heirs, "< 2 s"),
+        heirs_row(*sizes.heirs, ""),
+        one_row(*sizes.heirs),
     ]
 
 

@@ -37,13 +37,13 @@ def naive(state: ClusterState) -> Counter[str]:
     return actives
 
 
-def rows() -> list[Row]:
+def rows(topics: int = TOPICS, consumers: int = CONSUMERS, steps: int = STEPS) -> list[Row]:
     """One row: every step kills another consumer, so nothing is known from the step before."""
-    opened = synthetic_state(topics=TOPICS, partitions=1, consumers=CONSUMERS, consistent_hashing=True)
+    opened = synthetic_state(topics=topics, partitions=1, consumers=consumers, consistent_hashing=True)
     timeline = Timeline.start(opened.state, source="bench")
     dashboard_view(timeline)
     ours, peer = [], []
-    for victim in range(STEPS):
+    for victim in range(steps):
         timeline, refused = timeline.submit(KillConsumer(opened.state.subscriptions[0].key, victim))
         assert refused is None, refused
         begin = time.perf_counter()
@@ -52,7 +52,7 @@ def rows() -> list[Row]:
         naive(timeline.state)
         ours.append((middle - begin) * 1000)
         peer.append((time.perf_counter() - middle) * 1000)
-    what = f"dashboard_view after a step: {TOPICS} topics x {CONSUMERS} consumers"
+    what = f"dashboard_view after a step: {topics} topics x {consumers} consumers"
     return [
         Row(what, statistics.median(ours), "a plain loop over topics, active consumers only", statistics.median(peer))
     ]

@@ -23,6 +23,7 @@ from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import Dots, RingPicture
 
 ROUNDS = 60
+LARGEST = (100, 100, 66, 38)
 TOPICS = 100
 
 
@@ -50,7 +51,7 @@ def as_text(canvas: Canvas, console: Console) -> None:
     console.render_lines(text, console.options.update(width=canvas.width))
 
 
-def timed(consumers: int, replicas: int, width: int, height: int) -> Row:
+def timed(consumers: int, replicas: int, width: int, height: int, rounds: int = ROUNDS) -> Row:
     """The median of a warm frame, in which every topic has another owner than in the one before."""
     picture, colours = example(consumers, replicas), palette("dark")
     console = Console(file=io.StringIO(), width=width, color_system="truecolor", force_terminal=True)
@@ -62,21 +63,21 @@ def timed(consumers: int, replicas: int, width: int, height: int) -> Row:
         moved = replace(picture, dots=Dots(picture.dots.hashes, owners, number % TOPICS))
         return draw_ring(moved, width, height, colours)
 
-    ours = median_ms(lambda: frame().strips(), ROUNDS)
-    peer = median_ms(lambda: as_text(frame(), console), ROUNDS)
+    ours = median_ms(lambda: frame().strips(), rounds)
+    peer = median_ms(lambda: as_text(frame(), console), rounds)
     what = f"ring frame: {consumers} consumers x {replicas} points on {width}x{height}"
     return Row(what, ours, "the same cells as Rich Text", peer, "<= 4 ms")
 
 
-def rows() -> list[Row]:
+def rows(rounds: int = ROUNDS) -> list[Row]:
     """The ring of a 120x40 terminal, at its most crowded."""
-    return [timed(100, 100, 66, 38)]
+    return [timed(*LARGEST, rounds)]
 
 
 def main() -> None:
     """Print one row for the numbers on the command line."""
     given = [int(text) for text in sys.argv[1:5]]
-    consumers, replicas, width, height = given + [100, 100, 66, 38][len(given) :]
+    consumers, replicas, width, height = (*given, *LARGEST[len(given) :])
     sys.stdout.write("\n".join(lines([timed(consumers, replicas, width, height)])) + "\n")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
-import statistics
 import time
 from dataclasses import replace
 from functools import partial
@@ -28,7 +27,7 @@ from engine.errors import Rejection
 from engine.views.brokers.heirs import losses_from
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
 from engine.views.brokers.view import SHEDDERS
-from tests.bench.repaint import SIZE, Bare, Painted, press
+from tests.bench.pressing import SIZE, Paints, Taken, peer_ms
 from tests.bench.table import Row, median_ms
 from tui.brokers.app import BrokersApp
 from tui.brokers.screen import BrokersScreen
@@ -37,7 +36,8 @@ BROKERS: Final = 100
 BUNDLES: Final = 100
 CYCLES: Final = 60
 ROUNDS: Final = 3
-KEYS: Final = ("]", "]", "[", "down", "up", "z", "end", "home", "s") * 3
+HOT: Final = LoadSettings(loadBalancerBundleUnloadMinThroughputThreshold=0.1, loadBalancerSheddingGracePeriodMinutes=10)
+"""Settings with which the busy cluster unloads much."""
 QUESTIONS: Final = ("x", "a", "m", "m", "r", "t", "u", "enter")
 DIALOG: Final = ("equals_sign", "ctrl+right", "pageup", "down", "escape")
 """The settings are opened, a slider is moved by one and by ten steps, the next setting is marked."""
@@ -88,8 +88,7 @@ def rows(brokers: int = BROKERS, bundles: int = BUNDLES) -> list[Row]:
             Row(f"heirs of every broker, {manager}, {size}", failures, "one cycle for each", once * brokers, "")
         )
     busy = cluster(brokers, bundles, busy=True)
-    hot = LoadSettings(loadBalancerBundleUnloadMinThroughputThreshold=0.1, loadBalancerSheddingGracePeriodMinutes=10)
-    for chosen in (hot, replace(hot, loadBalancerSheddingGracePeriodMinutes=0)):
+    for chosen in (HOT, replace(HOT, loadBalancerSheddingGracePeriodMinutes=0)):
         start = ShedStart(busy, chosen)
         ahead = shed_ahead(start, CYCLES)
         assert not isinstance(ahead, Rejection)
@@ -97,80 +96,41 @@ def rows(brokers: int = BROKERS, bundles: int = BUNDLES) -> list[Row]:
         once = median_ms(partial(_bundle_by_bundle, start), 1)
         what = f"shed, modular: {CYCLES} cycles with {len(ahead.moves):,} unloads, {size}"
         result.append(Row(what, many, "one cycle bundle by bundle, as many times", once * CYCLES, "< 5 s"))
-    return [*result, *_presses(busy, hot, size)]
+    return [*result, *asyncio.run(_presses(busy, size))]
 
 
 def _bundle_by_bundle(start: ShedStart) -> None:
     ModularAhead(start).next(1)
 
 
-class _Timed(Painted, BrokersApp):
-    """The screen of brokers, timed by the processor time of the thread that paints: nobody else's work counts."""
+async def _presses(loads: tuple[BrokerLoad, ...], size: str) -> list[Row]:
+    """What a key press takes in the dialog of settings, and a question until it is answered, beside a bare Textual.
 
-    @staticmethod
-    def clock() -> float:
-        return time.thread_time()
-
-
-class _TimedBare(Bare):
-    """The peer, by the same clock."""
-
-    @staticmethod
-    def clock() -> float:
-        return time.thread_time()
-
-
-def _presses(loads: tuple[BrokerLoad, ...], settings: LoadSettings, size: str) -> list[Row]:
-    """What a key press takes on the screen of that cluster until its last paint, beside Textual with one Static.
-
-    A question is answered by another thread, and shedder after shedder is compared then: a row of its own is about all
-    paints until everything is there.
+    In processor time of the thread that paints. A question is answered by another thread, and shedder after shedder is
+    compared then: a row of its own is about all paints until everything is there.
     """
-    given = BrokersInput(ShedInputs(tuple(WrittenLoad(load, 1) for load in loads)), settings)
-    ours, answers = asyncio.run(_press(_Timed(given, BrokersQuestion())))
-    peer = statistics.median(asyncio.run(press(_TimedBare(), ["c"] * len(KEYS)))["c"].last)
-    name = "Textual with one Static that changes"
-    rows = [
-        Row(f"brokers, {key}, processor time, {size}", statistics.median(taken), name, peer, "< 50 ms")
-        for key, taken in ours.items()
-    ]
-    shown = f"brokers, a question until its answer and all shedders are painted, processor time, {size}"
-    return [*rows, Row(shown, statistics.median(answers), name, peer, "< 50 ms")]
-
-
-async def _press(app: _Timed) -> tuple[dict[str, list[float]], list[float]]:
-    """Milliseconds of every press by key, and of every question until its answer and all shedders are painted."""
-    taken: dict[str, list[float]] = {}
-    answers: list[float] = []
+    given = BrokersInput(ShedInputs(tuple(WrittenLoad(load, 1) for load in loads)), HOT)
+    app, taken = BrokersApp(given, BrokersQuestion()), Taken()
+    paints = Paints(app, time.thread_time)
     async with app.run_test(size=SIZE) as pilot:
         screen = app.screen
         assert isinstance(screen, BrokersScreen)
-
-        async def timed(key: str) -> float:
-            app.paints.clear()
-            begin = app.clock()
-            await pilot.press(key)
-            await pilot.pause()
-            return (app.paints[-1] - begin) * 1000 if app.paints else 0.0
-
         while len(screen.compared) < len(SHEDDERS):  # worked out in threads
             await asyncio.sleep(IDLE_S)
         gc.collect()
         gc.freeze()  # as the product does once it has started
-        for key in KEYS:
-            taken.setdefault(f"key {key!r}", []).append(await timed(key))
         for key in DIALOG * 3:
-            taken.setdefault(f"settings, key {key!r}", []).append(await timed(key))
+            taken.add(f"settings, key {key}", await paints.press(pilot, key))
         for key in QUESTIONS:
-            of_settings = key == "enter"
-            if of_settings:
+            if key == "enter":
                 await pilot.press("equals_sign", "ctrl+right")
                 await pilot.pause()
-            view, begin = screen.view, app.clock()
-            taken.setdefault(f"{'settings, ' * of_settings}key {key!r}", []).append(await timed(key))
+            view = screen.view
+            paints.begin()
+            await pilot.press(key)
             while screen.view is view or len(screen.compared) < len(SHEDDERS):
                 await asyncio.sleep(IDLE_S)
             await asyncio.sleep(IDLE_S)
-            answers.append((app.paints[-1] - begin) * 1000)
+            taken.add("a question until its answer and all shedders are painted", paints.taken())
         gc.unfreeze()
-    return taken, answers
+    return taken.rows(f"brokers, {size}", await peer_ms(time.thread_time))

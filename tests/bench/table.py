@@ -14,7 +14,8 @@ from pathlib import Path
 class Row:
     """One comparison. ``ratio`` is peer / ours: how many times as fast as the peer. ``aim`` is what is wanted of it.
 
-    ``unit`` other than ms is for rows that are not about time, such as bytes beside the most they may be.
+    ``unit`` other than ms is for rows that are not about time, such as bytes beside the most they may be. ``most_ms``
+    is the longest of those whose median is ``ours_ms``.
     """
 
     what: str
@@ -23,6 +24,7 @@ class Row:
     peer_ms: float
     aim: str = ""
     unit: str = "ms"
+    most_ms: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -42,9 +44,11 @@ def median_ms(work: Callable[[], object], rounds: int = 15) -> float:
 
 def lines(rows: Sequence[Row]) -> list[str]:
     """The table as text, one line a row, under a heading."""
-    heading = f"{'what':<58} {'ours ms':>11}   {'peer':<44} {'peer ms':>11} {'ratio':>8}  bar"
+    width = max(58, *(len(row.what) for row in rows)) if rows else 58
+    heading = f"{'what':<{width}} {'ours ms':>11} {'most ms':>9}   {'peer':<44} {'peer ms':>11} {'ratio':>8}  bar"
     body = [
-        f"{row.what:<58} {_value(row, row.ours_ms):>11}   {row.peer:<44} {_value(row, row.peer_ms):>11}"
+        f"{row.what:<{width}} {_value(row, row.ours_ms):>11} {'' if row.most_ms is None else _short(row.most_ms):>9}"
+        f"   {row.peer:<44} {_value(row, row.peer_ms):>11}"
         f" {_short(row.ratio) + 'x':>8}  {row.aim}"
         for row in rows
     ]
@@ -64,6 +68,7 @@ def write_json(rows: Sequence[Row], path: Path) -> None:
             "peer_s": row.peer_ms / (1000 if row.unit == "ms" else 1),
             "ratio": row.ratio,
             "bar": row.aim,
+            **({} if row.most_ms is None else {"most_s": row.most_ms / 1000}),
         }
         for row in rows
     ]

@@ -51,22 +51,22 @@ def _copies(moments: list[Moment]) -> Iterator[tuple[str, tuple[TopicFacts, Ledg
                 yield name, (replace(topic, name=name, namespace=namespace), ledger)
 
 
-def rows(topics: int = TOPICS) -> list[Row]:
+def rows(topics: int = TOPICS, rounds: int = ROUNDS) -> list[Row]:
     """One row for the worst of all, one for a subscription by its name; without the time of reading."""
     moments = dump_of(topics)
     gc.collect()
     gc.disable()  # as the command does
     try:
-        return _timed(moments)
+        return _timed(moments, rounds)
     finally:
         gc.enable()
 
 
-def _timed(moments: tuple[Moment, Moment]) -> list[Row]:
+def _timed(moments: tuple[Moment, Moment], rounds: int) -> list[Row]:
     every = why(moments)
     assert worst(subscriptions_seen(moments)) == every[0]
-    all_ms = median_ms(lambda: why(moments), ROUNDS)
-    worst_ms = median_ms(lambda: worst(subscriptions_seen(moments)), ROUNDS)
+    all_ms = median_ms(lambda: why(moments), rounds)
+    worst_ms = median_ms(lambda: worst(subscriptions_seen(moments)), rounds)
     name = every[0].subscription
 
     def one() -> None:
@@ -74,7 +74,7 @@ def _timed(moments: tuple[Moment, Moment]) -> list[Row]:
         assert not isinstance(selection, Rejection)
         diagnose(selection[0])
 
-    one_ms = median_ms(one, ROUNDS)
+    one_ms = median_ms(one, rounds)
     loaded = len(moments[-1].snapshot.topics)
     return [
         Row(

@@ -30,7 +30,6 @@ _ROCKSDB: Final = {
     ("Darwin", "x86_64"): "osx",
     ("Darwin", "arm64"): "osx",
 }
-_COPIED: Final = ("dependency:copy-dependencies", "-DincludeScope=runtime")
 
 
 def jars(limit_s: float = LIMIT_S) -> Path:
@@ -46,13 +45,13 @@ def jars(limit_s: float = LIMIT_S) -> Path:
 def more_jars() -> Path:
     """The folder of what a cluster needs besides (1.6 MB), resolved if need be. Raises ``NoBrokerError``."""
     folder = _folder().with_name(f"pair-{release().version}")
-    return _brought(folder, ("-f", str(HERE / "pair" / "pom.xml"), *_COPIED))
+    return _brought(folder, ("-f", str(HERE / "pair" / "pom.xml"), "dependency:copy-dependencies"))
 
 
 def jars_of(version: str, pom: Path) -> Path:
     """The folder of those jars of another release that a pom names, and of nothing that they depend on."""
     folder = _folder().with_name(f"load-managers-{version}")
-    return _brought(folder, ("-f", str(pom), *_COPIED, f"-Dpulsar.version={version}", "-DexcludeTransitive=true"))
+    return _brought(folder, ("-f", str(pom), "generate-resources", f"-Dpulsar.version={version}"))
 
 
 def compiler() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import threading
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 
 from engine.admin.files import read_file, read_files
 from engine.errors import InputError
-from engine.input import read_path
+from engine.input import head_of, read_path
 from engine.scenarios.script.run import load_script
+from tests.starting import piped
 
 
 def _pipe(folder: Path) -> Path:
@@ -49,6 +51,41 @@ def test_a_device_is_no_file(device: str) -> None:
         read_files(Path(device))
     with pytest.raises(InputError, match="is a device"):
         load_script(device)
+
+
+def test_a_file_without_an_end_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``/proc/kmsg`` calls itself a file, and has nothing more to read until the kernel says something."""
+    path = tmp_path / "kmsg.json"
+    path.touch()
+    pieces = iter((b"some",))
+
+    def nothing_more(*_: int) -> bytes:
+        for piece in pieces:
+            return piece
+        raise BlockingIOError
+
+    monkeypatch.setattr("os.read", nothing_more)
+    with pytest.raises(InputError, match="no end"):
+        read_path(path)
+
+
+@pytest.mark.parametrize("kind", ["socket", "folder"])
+def test_what_is_no_file_says_what_it_is(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "x"
+    if kind == "folder":
+        path.mkdir()
+    else:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(os.path.relpath(path))
+    with pytest.raises(InputError, match=kind):
+        read_path(path)
+    assert head_of(path, 10) == b""
+
+
+def test_what_a_command_writes_is_read_once_and_no_head_is_taken_from_it() -> None:
+    with piped(b"x" * 1000) as path:
+        assert head_of(Path(path), 10) == b""
+        assert len(read_path(Path(path))) == 1000
 
 
 def test_what_has_more_than_the_limit_is_refused(tmp_path: Path) -> None:

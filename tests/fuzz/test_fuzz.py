@@ -54,6 +54,14 @@ def test_real_input_is_read_without_a_fault(place: Bench, kind: str) -> None:
         assert place.failure(case, KINDS[kind][:1]) is None, case.name
 
 
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_whatever_begins_a_case_can_be_changed(kind: str) -> None:
+    random = Random(kind)
+    for case in seeds(kind):
+        for _ in range(10):
+            mutated(random, case).content()
+
+
 _PLANTED: Final = rb'"msgRateIn":(214748364|429496729|1000000000000)'
 
 

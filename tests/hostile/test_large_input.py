@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import socket
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +19,10 @@ from engine.cluster.journal.lines import cursor_line, header_line, step_line
 from engine.cluster.limits import MAX_STEPS
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
+from engine.errors import InputError
+from engine.input import UNMEASURED_BYTES
+from pipeline.reading.files import find_answers
+from pipeline.reading.traces import find_traces
 from tests.hostile.judging import faults
 from tests.hostile.limited import Ended, Job, Limited, limited
 
@@ -80,6 +85,35 @@ def test_ten_gigabytes_of_blanks_are_measured_and_refused(read: Read, tmp_path: 
     assert ended.peak_bytes < 4 * 10**8
 
 
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("words", ["{} --once", "why {}", "lint {}", "- --once", "@import {}"])
+def test_a_gigabyte_of_one_text_in_a_megabyte(runner: Limited, tmp_path: Path, words: str, times: int) -> None:
+    """Far below --max-input, and twice as much in memory; real answers are packed to a tenth or so."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    begin, _, end = f'{{"{TOPIC}":{STATS}}}'.partition('c"}')
+    pieces = [begin.encode(), *[b"x" * (1 << 20)] * 1024, b'c"}', end.encode()]
+    packed = b"".join(map(packer.compress, pieces)) + packer.flush()
+    path = tmp_path / "text.json.gz"
+    path.write_bytes(packed if times == 1 else gzip.compress(packed))
+    commands = (tuple(words.replace("{}", str(path)).split()),)
+    (ended,) = runner.run(Job(commands, str(tmp_path), str(path)))
+    assert faults(commands[0], ended, path, "large") == []
+    assert ended.code == 2 and ended.peak_bytes < 5 * 10**8
+
+
+def test_a_text_that_packs_well_is_read(read: Read, tmp_path: Path) -> None:
+    """Statistics of idle partitions, of 9 kB each, that differ in nothing but their names."""
+    members = ",".join(f'"member{at}":0.0' for at in range(600))
+    idle = STATS.replace("{", f"{{{members},", 1)
+    partitions = [f'"{TOPIC}-partition-{at}":{idle}' for at in range(8_000)]
+    text = f"{{{','.join(partitions)}}}".encode()
+    data = gzip.compress(text)
+    assert len(text) > UNMEASURED_BYTES and 80 < len(text) / len(data) < 200
+    (tmp_path / "idle.json.gz").write_bytes(data)
+    assert 7_000 * 12_000 / 200 < len(data) < 7_000 * 12_000 / 100
+    assert read("idle.json.gz").code == 0
+
+
 def test_200_000_empty_gzip_members(read: Read, tmp_path: Path) -> None:
     (tmp_path / "members.json").write_bytes(gzip.compress(b"", mtime=0) * 200_000)
     assert read("members.json").code == 2
@@ -110,6 +144,46 @@ def test_a_sparse_file_of_a_gigabyte_in_place_of_a_list(read: Read, tmp_path: Pa
         "journal": ("replay", "sparse", "--once"),
     }
     assert read("sparse", *words[kind]).code == 2
+
+
+@pytest.mark.parametrize("document", ["result", "manifest"])
+def test_a_pipe_in_a_folder_of_results(read: Read, tmp_path: Path, document: str) -> None:
+    (tmp_path / "out").mkdir()
+    os.mkfifo(tmp_path / "out" / {"result": "summary.json", "manifest": "balance.json"}[document])
+    assert read("out", "fleet", "open", "out", "--once").code == 2
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.json"])
+def test_a_file_that_the_system_makes_up_is_no_trace_and_no_answer(tmp_path: Path, name: str) -> None:
+    """As ``/proc/kmsg``, which gives what is there and then waits for more, this one says that it has no bytes."""
+    (tmp_path / name).symlink_to("/proc/self/status")
+    find = find_traces if name.endswith(".csv") else find_answers
+    with pytest.raises(InputError):
+        find(tmp_path)
+
+
+def lines_of(form: str) -> str:
+    """Nearly as many lines as a plan may have bytes; each has a number in it."""
+    return "\n".join(form.format(at) for at in range(3_900_000 // (len(form) + 6)))
+
+
+PLANS: dict[str, Callable[[], str]] = {
+    "a key": lambda: f"a{'.a' * 20_000} = 1",
+    "a table": lambda: f"[a{'.a' * 1_000_000}]",
+    "an inline table": lambda: f"x = {{a{'.a' * 1_000_000} = 1}}",
+    "keys of several parts": lambda: "[a.a.a.a.a.a.a.a]\n" + lines_of("b{}.a.a.a.a.a.a.a = 1"),
+    "tables": lambda: lines_of("[a{}]"),
+    "keys": lambda: lines_of("a{} = 1"),
+    "open strings": lambda: '"""\n\\' * 700_000,
+}
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_plans_of_many_keys(read: Read, tmp_path: Path, kind: str) -> None:
+    """Settings are read by the same reader, up to a megabyte."""
+    (tmp_path / "x.toml").write_text(PLANS[kind]())
+    assert read("x.toml", "check", "x.toml").code == 2
+    assert read("x.toml", "config", "check", "x.toml").code == 2
 
 
 def test_30_000_repeated_members(read: Read, tmp_path: Path) -> None:
@@ -154,10 +228,15 @@ def test_20_000_files_in_a_folder(read: Read, tmp_path: Path) -> None:
         ("lint", "--names-from", "{}"),
         ("lint", "{}"),
         ("split", "LARGEST", "{}"),
+        ("check", "{}"),
+        ("demo", "elsewhere.ringside", "--headless"),
+        ("why", "{}", "--keys", "{}"),
+        ("why", "http://127.0.0.1:1", "--token-file", "{}"),
+        ("fleet", "open", "{}", "--once"),
     ],
     ids=" ".join,
 )
-@pytest.mark.parametrize("kind", ["loop", "pipe", "folder", "device", "nowhere", "unreadable-link"])
+@pytest.mark.parametrize("kind", ["loop", "pipe", "folder", "device", "socket", "nowhere", "unreadable-link"])
 def test_what_is_no_file(read: Read, tmp_path: Path, kind: str, words: tuple[str, ...]) -> None:
     path = tmp_path / "x.json"
     match kind:
@@ -170,10 +249,14 @@ def test_what_is_no_file(read: Read, tmp_path: Path, kind: str, words: tuple[str
             path.mkdir()
         case "device":
             path.symlink_to("/dev/zero")
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(os.path.relpath(path))
         case "nowhere":
             path.symlink_to(tmp_path / "missing.json")
         case "unreadable-link":
             path.symlink_to("/proc/self/mem")
+    (tmp_path / "elsewhere.ringside").write_text("open x.json\n")
     ended = read("x.json", *(word.replace("{}", "x.json") for word in words))
     assert ended.code == 2
     assert "did you mean x.json" not in ended.err

@@ -148,7 +148,7 @@ def test_answers_about_impossible_names_are_set_aside_with_their_place() -> None
     assert [problem.path for problem in report.problems] == ["$.steps[0].answers[0].request"]
 
 
-@pytest.mark.parametrize(("version", "look_ahead"), [("5.0.0", 4000), ("4.0.1", 2000), (None, 2000), ("unknown", 2000)])
+@pytest.mark.parametrize(("version", "look_ahead"), [("5.0.0", 4000), ("4.0.1", 2000), (None, 4000), ("unknown", 4000)])
 def test_the_defaults_are_those_of_the_recorded_release(version: str | None, look_ahead: int) -> None:
     assert getattr(defaults_of(version), LOOK_AHEAD) == look_ahead
     settings = read_recording(_with_settings({"activeConsumerFailoverConsistentHashing": "true"}, version)).settings

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs.result import JobOptions
+from tests.bench_spark import __main__ as bench_spark
 from tests.bench_spark import assign_peers, key_peers, synthetic
-from tests.bench_spark.__main__ import NAMES
-from tests.bench_spark.benches import HEADING, Benches, Sizes, exponent, text_of
-from tests.bench_spark.spending import peak_mb, spent
+from tests.bench_spark.benches import HEADING, Benches, Line, Sizes, exponent, text_of
+from tests.bench_spark.spending import Spent, peak_mb, spent
 
 SMALL = Sizes(
     partitions=3_000,
@@ -28,7 +30,7 @@ SMALL = Sizes(
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", bench_spark.NAMES)
 def test_jobs_and_peers_write_the_same_rows(name: str, spark: SparkSession, tmp_path: Path) -> None:
     """Each benchmark compares results before it reports a time, and leaves no input or result behind."""
     lines = list(getattr(Benches(spark, tmp_path, SMALL), name)())
@@ -40,6 +42,29 @@ def test_jobs_and_peers_write_the_same_rows(name: str, spark: SparkSession, tmp_
     if name == "growth":
         assert exponent(lines, SMALL.grown) < 3
     assert [path.name for path in tmp_path.rglob("*.parquet")] == []
+
+
+def test_where_one_fails_the_others_run_and_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = Line("assign", Spent(1.0, 2.0), "", None)
+
+    class Some:
+        def __init__(self, *_: object) -> None: ...
+
+        def bundles(self) -> Iterator[Line]:
+            raise AssertionError("nothing was compared")
+
+        def assign(self) -> Iterator[Line]:
+            yield line
+
+    monkeypatch.setattr(bench_spark, "open_session", lambda **_: nullcontext())
+    monkeypatch.setattr(bench_spark, "Benches", Some)
+    assert bench_spark.main(["bundles", "assign"]) == 1
+    printed = capsys.readouterr()
+    assert text_of(line) in printed.out.splitlines()
+    assert printed.err.splitlines()[-1] == "failed: bundles (AssertionError)"
+    assert bench_spark.main(["assign"]) == 0
 
 
 def test_a_peer_that_gives_something_else_is_no_peer(spark: SparkSession, tmp_path: Path) -> None:

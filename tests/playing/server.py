@@ -26,7 +26,11 @@ PIECE: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One response. ``length`` is what the header says where it is not the truth; ``endless`` repeats the body."""
+    """One response. ``length`` is what the header says where it is not the truth; ``endless`` repeats the body.
+
+    ``drips_s`` are the seconds between two bytes of the body, ``informs`` are answers of the kind 1xx before it, which
+    also come with that pause.
+    """
 
     body: bytes = b""
     status: int = 200
@@ -34,6 +38,8 @@ class Played:
     length: int | None = None
     endless: int = 0
     hangs: bool = False
+    drips_s: float = 0.0
+    informs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.over.wait()
             self.close_connection = True
             return
+        for _ in range(played.informs):
+            self.wfile.write(b"HTTP/1.1 102 Processing\r\n\r\n")
+            if self.server.over.wait(played.drips_s):
+                return
         size = len(played.body) * max(1, played.endless)
         self.send_response(played.status)
         for name, text in played.headers.items():
@@ -140,7 +150,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(size if played.length is None else played.length))
         self.end_headers()
         for _ in range(max(1, played.endless)):
-            self.wfile.write(played.body)
+            for piece in played.body if played.drips_s else (played.body,):
+                self.wfile.write(bytes([piece]) if isinstance(piece, int) else piece)
+                if played.drips_s and self.server.over.wait(played.drips_s):
+                    return
             self.server.sent_bytes += len(played.body)
         self.close_connection = played.length is not None
 

@@ -77,15 +77,17 @@ class Terminal:
         """All that was drawn so far, without escape sequences."""
         return _ESCAPES.sub("", self.drawn)
 
-    def wait_for(self, marker: str, *, after: int = 0) -> int:
-        """Read until ``marker`` appears in ``drawn`` or ``text`` beyond ``after`` characters of ``drawn``.
+    def wait_for(self, *markers: str, after: int = 0) -> int:
+        """Read until one of ``markers`` appears in ``drawn`` or ``text`` beyond ``after`` characters of ``drawn``.
 
         Returns how much has been drawn then, so that a later wait can ask for something new.
         """
         deadline = time.monotonic() + HANG_S
-        while marker not in (fresh := self.drawn[after:]) and marker not in _ESCAPES.sub("", fresh):
+        while not any(
+            marker in (fresh := self.drawn[after:]) or marker in _ESCAPES.sub("", fresh) for marker in markers
+        ):
             if not self._read(deadline):
-                raise AssertionError(f"{marker!r} did not appear; the terminal shows:\n{self.text[-2000:]}")
+                raise AssertionError(f"{markers!r} did not appear; the terminal shows:\n{self.text[-2000:]}")
         return len(self.drawn)
 
     def send(self, keys: str) -> None:

@@ -18,6 +18,7 @@ from engine.balance.settings import LoadSettings
 from engine.load_rules import load_rules
 from engine.releases import Release
 from tests.engine.balance.shedding_world import broker, first, name
+from tests.releases import leader_of
 
 NAMESPACES = ("t/a", "t/b", "u/c")
 
@@ -67,7 +68,7 @@ def test_a_broker_gone_by_what_all_came_to_is_a_broker_gone(  # type: ignore[no-
 def test_a_bundle_that_was_placed_elsewhere_does_not_go_on_with_what_the_dead_broker_reported() -> None:
     """2.11 keeps a placement until its broker reports one of those it got."""
     loads = (broker("b:1", 10.0, [BundleStats(name(0), 1, msg_rate_in=5.0)]), broker("b:2", 10.0), broker("b:3", 10.0))
-    leader = Leader(rules=load_rules(Release(2, 11, 0)))
+    leader = leader_of("2.11.0")
     state, answer = look_up(leader, reports_read(leader, elected(leader), loads), name(0), first)
     assert isinstance(answer, LookUp) and answer.picked == "b:3"
     sampled = brokers_changed(leader, state, loads)

@@ -256,6 +256,8 @@ def test_children_are_those_of_a_split_of_one_bundle(
 def refusal_of(plan: SplitPlan | Rejection) -> str | None:
     """Which of ``REFUSALS`` a scalar plan is."""
     if isinstance(plan, Rejection):
+        if "repeat" in plan.message:
+            return "equal-boundaries"
         return {"bundle": "too-narrow", "positions": "boundary-not-inside"}[plan.field]
     if plan.changes:
         return None

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
-from typing import TYPE_CHECKING, Final
-
-from tui.cli.output import say
-
-if TYPE_CHECKING:
-    from tui.sources.cluster.reading import ClusterReading, Progress
-    from tui.sources.cluster.source import Source
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from engine.errors import RingsideError
 from tui.cli.options import Size, collected
+from tui.cli.output import say
+from tui.kit.secrecy import keep_secret
 
 if TYPE_CHECKING:
+    from tui.sources.cluster.reading import ClusterReading, Progress
     from tui.sources.cluster.source import Source
 
 
@@ -66,6 +63,12 @@ def read_once(source: Source) -> ClusterReading:
         line.clear()
     say_gaps(reading)
     return reading
+
+
+def require_same_cluster(first: ClusterReading, reading: ClusterReading) -> None:
+    """Raise ``RingsideError`` where another cluster answers at the address than at the first reading."""
+    if reading.cluster and first.cluster and reading.cluster != first.cluster:
+        raise RingsideError(f"{reading.origin} is cluster {reading.cluster!r} now, and was {first.cluster!r}")
 
 
 def say_gaps(reading: ClusterReading) -> None:
@@ -156,6 +159,7 @@ class ClusterChoice:
         settings = (*settings, *given.get("settings", ()))
         require_settings(settings)
         access = access_of(url, AccessChoice(**{name: given[name] for name in files}))
+        keep_secret(access.secret if access.secret.parts else None)
         return Source(access, scope, limits, settings)
 
 
@@ -180,7 +184,9 @@ def cluster_options(
         click.option("--ca-file", metavar="FILE", help="URL: certificates of the CA that is trusted."),
         click.option("--cert-file", metavar="FILE", help="URL: the certificate to ask with."),
         click.option("--key-file", metavar="FILE", help="URL: its key."),
-        click.option("--timeout", type=Duration(), metavar="TIME", help="URL: the longest silence.  [default: 10s]"),
+        click.option(
+            "--timeout", type=Duration(), metavar="TIME", help="URL: how long to wait for an answer.  [default: 10s]"
+        ),
         click.option("--at-once", type=int, metavar="N", help="URL: requests under way at most.  [default: 8]"),
         click.option("--rate", type=float, metavar="N", help="URL: requests a second at most.  [default: 200]"),
         click.option("--max-answer", type=Size(), metavar="SIZE", help="URL: the largest answer.  [default: 100MB]"),

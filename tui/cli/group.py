@@ -10,7 +10,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from engine.errors import InputError
-from tui.sources.cluster.access import is_url
 from tui.sources.nearby import missing
 
 OPEN: Final = "open"
@@ -83,12 +82,23 @@ class RingsideGroup(click.Group):
             wanted = [args[position], *args[:position], *args[position + 1 :]]
         else:
             reason = None if ctx.resilient_parsing else missing(args[position], self.commands)
-            if reason is not None and is_url(args[position]):
-                raise InputError(_OF_A_CLUSTER)  # without the address, which may contain a password
             if reason is not None:
-                raise InputError(reason)
+                from tui.sources.cluster.addresses import is_url
+
+                if is_url(args[position]):
+                    raise InputError(_OF_A_CLUSTER)  # without the address, which may contain a password
+                if not self._misspells(args[:position]):
+                    raise InputError(reason)
             wanted = [OPEN, *args]
         return super().parse_args(ctx, wanted)
+
+    def _misspells(self, args: Sequence[str]) -> bool:
+        """Whether one of these is an option that no command has: the word behind it may be its value."""
+        if not any(arg.startswith("--") for arg in args):
+            return False
+        commands = (one.real() if isinstance(one, DeferredCommand) else one for one in (self, *self.commands.values()))
+        known = {option for command in commands for param in command.params for option in param.opts}
+        return any(arg.startswith("--") and arg.partition("=")[0] not in known for arg in args)
 
     def _first_word(self, args: list[str]) -> int | None:
         return first_word(args, self._takes_value)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
-from typing import Final
 
 import click
 
 from engine.errors import InputError, RingsideError, system_reason
 from tui.cli import exits
 from tui.cli.exits import Unwinding
-from tui.cli.output import abandon_stdout, prepare_streams, say, say_input_error
-
-DEBUG: Final = "RINGSIDE_DEBUG"
+from tui.cli.output import abandon_stdout, debug_traceback, prepare_streams, say, say_fault, say_input_error
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -70,7 +65,8 @@ def _code_of(error: BaseException) -> int:
         case OSError():
             return _environment(error)
         case Exception():
-            return _unexpected(error)
+            say_fault(error)
+            return exits.FAILED
     raise error
 
 
@@ -104,19 +100,5 @@ def _environment(error: OSError) -> int:
     abandon_stdout()
     place = f"{error.filename}: " if error.filename else ""
     say(f"{place}{system_reason(error)}")
-    _debug_traceback()
+    debug_traceback()
     return exits.FAILED
-
-
-def _unexpected(error: Exception) -> int:
-    say(
-        f"unexpected {type(error).__name__}: {error} (this is a fault of ringside, not of your input;"
-        f" {DEBUG}=1 shows where it happened)"
-    )
-    _debug_traceback()
-    return exits.FAILED
-
-
-def _debug_traceback() -> None:
-    if os.environ.get(DEBUG) and sys.stderr is not None:
-        traceback.print_exc(file=sys.stderr)

@@ -5,25 +5,28 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, Final
 
-from engine.errors import InputError, Problem
+from engine.errors import DEBUG, InputError, Problem, fault_of_ours
 from engine.text import visible
 from tui.cli.exits import ClosedPipe
+from tui.kit.secrecy import keep_secret, without_secret
 
 SHOWN_PROBLEMS = 20
 LONGEST_SENTENCE: Final = 1_500
 """Characters on stderr; a name may have thousands, and the sentence around it is what counts."""
-_CONTROLS_OF_JSON: Final = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
-"""Legal in JSON, but a terminal takes some of them for commands; escaped they mean the same."""
+_CONTROLS: Final = {code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+"""A terminal takes some of them for commands. JSON may have those from 0x7f on; escaped they mean the same."""
 
 
 def prepare_streams() -> None:
     """Let no character end the program: what an encoding does not have is written as an escape."""
+    keep_secret(None)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -44,7 +47,7 @@ def write_out(text: str) -> None:
         raise OSError("standard output is closed")
     try:
         sys.stdout.flush()
-        text = text.removesuffix("\n").translate(_CONTROLS_OF_JSON)
+        text = without_secret(text.removesuffix("\n").translate(_CONTROLS))
         rest = memoryview((text + "\n").encode(sys.stdout.encoding, "backslashreplace"))
         while rest:
             # An unbuffered stream (PYTHONUNBUFFERED) may take a part only, and ``print`` would lose what is left.
@@ -67,7 +70,7 @@ def say(sentence: str) -> None:
     from tui.kit.wording import safe_name
 
     if sys.stderr is not None:
-        text = safe_name(sentence)
+        text = safe_name(without_secret(sentence))
         if len(text) > LONGEST_SENTENCE:
             text = f"{text[: LONGEST_SENTENCE // 2]} … {text[-LONGEST_SENTENCE // 2 :]} ({len(text):,} characters)"
         with suppress(OSError, ValueError):
@@ -88,6 +91,18 @@ def say_input_error(error: InputError) -> None:
     message = str(error)
     say(message)
     say_problems(tuple(problem for problem in error.problems if str(problem) not in message))
+
+
+def say_fault(error: Exception) -> None:
+    """An error that nothing expected, said as a fault of ours, while it is handled."""
+    say(fault_of_ours(error))
+    debug_traceback()
+
+
+def debug_traceback() -> None:
+    """The traceback of the error that is handled, for those who asked for it."""
+    if os.environ.get(DEBUG) and sys.stderr is not None:
+        traceback.print_exc(file=sys.stderr)
 
 
 def abandon_stdout() -> None:

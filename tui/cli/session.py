@@ -242,27 +242,28 @@ def subscription_key(session: Session) -> str:
     return keys[session.subscription] if session.subscription < len(keys) else ""
 
 
-def namespace_of(named: str | None, state: ClusterState) -> str:
+def namespace_of(named: str | None, timeline: Timeline) -> str:
     """The named namespace, or the only one. Raises ``UsageError`` where several could be meant, or none is there."""
     if named is not None:
         return named
-    if len(state.namespaces) != 1:
-        names = ", ".join(sorted(state.namespaces)[:5]) or "none"
-        raise click.UsageError(f"which namespace? name one with --namespace; there is {names}")
-    return next(iter(state.namespaces))
+    namespaces = timeline.state.namespaces
+    if len(namespaces) != 1:
+        names = ", ".join(sorted(namespaces)[:5]) or "none"
+        raise click.UsageError(f"which namespace of {timeline.source}? name one with --namespace; there is {names}")
+    return next(iter(namespaces))
 
 
-def bundle_named(text: str, namespace: str | None, state: ClusterState) -> tuple[str, str]:
+def bundle_named(text: str, namespace: str | None, timeline: Timeline) -> tuple[str, str]:
     """The namespace and the range of a bundle in force, given as a range, LARGEST or HOT, or NAMESPACE/RANGE.
 
     Raises ``InputError`` with the bundles there are, ``UsageError`` where several namespaces could be meant.
     """
     from engine.bundles.split import resolve_target
 
-    asked = text
+    asked, state = text, timeline.state
     if namespace is None and text.count("/") == 2:
         namespace, _, text = text.rpartition("/")
-    owner = namespace_of(namespace, state)
+    owner = namespace_of(namespace, timeline)
     if owner not in state.namespaces:
         raise InputError(f"{asked}: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}")
     bundles = bundles_of(state, owner)

@@ -18,6 +18,7 @@ from tui.kit.background import run_beside
 from tui.kit.columns import Value
 from tui.kit.line_table import ARRANGED_AT_ONCE, RowsTable
 from tui.kit.prompt import Prompt
+from tui.kit.secrecy import without_secret
 from tui.kit.wording import safe_name
 
 PICTURE: Final = ".svg"
@@ -40,7 +41,7 @@ def export(
         path = path_typed(typed)
         of_rows = path.suffix.lower() not in (PICTURE, PIXELS)
         if of_rows and len(table.listed) <= ARRANGED_AT_ONCE:
-            written = export_records(table.as_records(), path)
+            written = export_records(_shown(table.as_records()), path)
             say("done", written_sentence(written.rows, written.changed_cells, path))
         elif path.exists():
             raise InputError(f"{path} is there already; choose another name")
@@ -61,11 +62,18 @@ async def _write_many(
 ) -> None:
     """Write rows in a thread that a quit waits for."""
     try:
-        written = await asyncio.to_thread(lambda: export_records(records(), path))
+        written = await asyncio.to_thread(lambda: export_records(_shown(records()), path))
     except InputError as error:
         say("refusal", str(error))
     else:
         say("done", written_sentence(written.rows, written.changed_cells, path))
+
+
+def _shown(records: list[dict[str, Value]]) -> list[dict[str, Value]]:
+    return [
+        {name: without_secret(value) if isinstance(value, str) else value for name, value in record.items()}
+        for record in records
+    ]
 
 
 def _take_picture(screen: Screen[Any], path: Path, draw: Any | None, say: Callable[[str, str], object]) -> None:

@@ -47,11 +47,15 @@ def too_small(width: int, height: int) -> str:
     )
 
 
-def arrange(screen: Screen[Any], size: Size) -> None:
-    """Give a screen the class of its arrangement; where the terminal is too small, ``#too-small`` says what to do."""
+def choose_layout(screen: Screen[Any], size: Size) -> None:
+    """Give a screen the class of its arrangement. Best before it has widgets: a change styles all of them again."""
     chosen = layout_for(size.width, size.height)
-    # All at once: each change of classes styles every widget of the screen again.
     screen.update_classes({layout.value: layout is chosen for layout in Layout})
+
+
+def arrange(screen: Screen[Any], size: Size) -> None:
+    """Arrange a screen; where the terminal is too small, ``#too-small`` says what to do."""
+    choose_layout(screen, size)
     screen.query_one("#too-small", PlainStatic).update(too_small(size.width, size.height))
 
 

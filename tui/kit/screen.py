@@ -26,7 +26,7 @@ from tui.kit.command_line import COMMAND_LINES, PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
 from tui.kit.footer import KeyFooter, KeyHint, before_always, key_hints
 from tui.kit.help import Group
-from tui.kit.layouts import arrange, name_panels
+from tui.kit.layouts import arrange, choose_layout, name_panels
 from tui.kit.line_table import RowsTable
 from tui.kit.list_panel import AnyList, ListPanel, after_removing
 from tui.kit.live_line import LiveLine
@@ -194,6 +194,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     def compose(self) -> ComposeResult:
         cls = DashboardScreen
+        choose_layout(self, self.app.size)
         yield self.compose_status()
         if self.store.live is not None:
             yield LiveLine(self.store.live, id="live")

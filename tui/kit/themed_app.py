@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, ClassVar, Final
 
 from rich.cells import cell_len
@@ -26,6 +27,7 @@ from engine.text import visible
 from themes.palettes import Depth, Palette, ThemeName, hex_colour, palette
 from tui.drawing.glyphs import ascii_text
 from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
+from tui.kit.secrecy import covered, has_secret, without_secret
 
 CONSUMER_COLOURS: Final = 24
 """How many ``consumer-N`` variables every theme has; palettes with fewer colours repeat."""
@@ -152,6 +154,22 @@ class VisibleFilter(LineFilter):
         ]
 
 
+class SecretFilter(LineFilter):
+    """Covers the secret that a cluster is asked with, also where it goes over several colours."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the same segments with asterisks in its place."""
+        line = "".join([text for text, _, _ in segments])
+        shown = covered(line)
+        if shown == line:
+            return segments
+        ends = accumulate(len(text) for text, _, _ in segments)
+        return [
+            Segment(shown[end - len(text) : end], style, control)
+            for end, (text, style, control) in zip(ends, segments, strict=True)
+        ]
+
+
 def _replaced(match: re.Match[str]) -> str:
     return "\ufffd" * cell_len(match[0])
 
@@ -165,6 +183,7 @@ class AsciiFilter(LineFilter):
 
 
 VISIBLE: Final = VisibleFilter()
+SECRET: Final = SecretFilter()
 
 
 class ThemedApp(App[int]):
@@ -247,8 +266,9 @@ class ThemedApp(App[int]):
         return variables_of(palette("dark" if self.current_theme.dark else "light", self.depth))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The stock filters, the one for characters that command a terminal, and with ``ascii_only`` that for ASCII."""
-        return [*super().get_line_filters(), VISIBLE, *([AsciiFilter()] if self._ascii_only else [])]
+        """The stock filters, one for a secret, one for characters that command a terminal, and perhaps for ASCII."""
+        ours = [*([SECRET] if has_secret() else []), VISIBLE, *([AsciiFilter()] if self._ascii_only else [])]
+        return [*super().get_line_filters(), *ours]
 
     def action_command_palette(self) -> None:
         """The palette, unless one is open, or was closed and is not gone yet."""
@@ -261,7 +281,7 @@ class ThemedApp(App[int]):
 
     def copy_to_clipboard(self, text: str) -> None:
         """As the stock one, with a question mark for half a character, which no terminal could be sent."""
-        super().copy_to_clipboard(text.encode("utf-8", "replace").decode("utf-8"))
+        super().copy_to_clipboard(without_secret(text).encode("utf-8", "replace").decode("utf-8"))
 
     def notify(
         self,

@@ -78,6 +78,7 @@ RULES: Final[Mapping[str, About]] = {
     "key_shared_folds_slot_zero": About("whether slot 0 becomes 1", _KEYS),
     "ownerless_key": About("what waits while a sticky slot has no owner", _STICKY),
     "unnamed_publishers": About("how statistics add up publishers without a name", "partitioned topics"),
+    "serves_segment_statistics": About("whether segments of scalable topics have statistics that can be asked for"),
     "load.overload_usage": About("whether the weights of resources count at the overload limit", "brokers"),
     "load.heap_memory_counts": About("whether heap memory counts into the load of a broker", "brokers"),
     "load.forgets_brokers": About("whether averages of brokers that left are dropped", "brokers"),

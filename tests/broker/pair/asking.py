@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection
 from typing import Final
 
-import httpx
+import httpx2
 
 from tests.broker.standalone import Broker
 from tests.patience import HANG_S
@@ -29,7 +29,7 @@ def host(broker: Broker) -> str:
 
 
 def read_from(
-    broker: Broker, scope: Scope | None = None, transport: httpx.AsyncBaseTransport | None = None
+    broker: Broker, scope: Scope | None = None, transport: httpx2.AsyncBaseTransport | None = None
 ) -> ClusterReading:
     """The whole cluster, asked for at one of its brokers."""
 

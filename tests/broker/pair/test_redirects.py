@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import httpx
+import httpx2
 import pytest
 
 from engine.admin.topics import decode_topic_stats
@@ -24,26 +24,26 @@ def brokers_of_one(pairs: Pairs) -> tuple[Broker, Broker]:
     return pairs({})
 
 
-class Recording(httpx.AsyncBaseTransport):
+class Recording(httpx2.AsyncBaseTransport):
     """The real network. ``answered`` counts statuses by host, ``redirected`` are the hosts that redirects lead to.
 
     ``owners`` are the hosts that gave statistics of topics.
     """
 
     def __init__(self) -> None:
-        self._network = httpx.AsyncHTTPTransport()
+        self._network = httpx2.AsyncHTTPTransport()
         self.answered: Counter[tuple[str, int]] = Counter()
         self.redirected: set[str] = set()
         self.owners: set[str] = set()
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await self._network.handle_async_request(request)
         asked = request.url.netloc.decode()
         self.answered[asked, response.status_code] += 1
         if response.status_code == 200 and request.url.path.endswith("/stats"):
             self.owners.add(asked)
         if "location" in response.headers:
-            self.redirected.add(httpx.URL(response.headers["location"]).netloc.decode())
+            self.redirected.add(httpx2.URL(response.headers["location"]).netloc.decode())
         return response
 
     async def aclose(self) -> None:

@@ -29,6 +29,7 @@ from engine.cluster.keys.state import (
     KeyTimePassed,
 )
 from engine.cluster.state import ClusterState
+from engine.config import CLASSIC_KEY_SHARED
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.ring import RingSelector
@@ -54,7 +55,8 @@ def starts(state: ClusterState, at: int = 0) -> int:
 
 @pytest.mark.parametrize("name", KEY_SETTINGS)
 def test_a_setting_that_a_dispatcher_reads_brings_everybody_back_to_a_new_one_in_order(name: str) -> None:
-    state = after(key_cluster("a", "b", "c"), KillConsumer(KEY, 3), AddConsumer(KEY, "a"))
+    # The last line that has all of these settings.
+    state = after(key_cluster("a", "b", "c"), SetRelease("4.2.5"), KillConsumer(KEY, 3), AddConsumer(KEY, "a"))
     changed = after(state, SetSetting(name, OTHER[name]))
     assert starts(changed) == starts(state) + 1
     assert who(changed) == who(state) == [(4, "b"), (5, "c"), (6, "a")]
@@ -62,6 +64,13 @@ def test_a_setting_that_a_dispatcher_reads_brings_everybody_back_to_a_new_one_in
     assert shared(changed).delivery.terms != shared(state).delivery.terms or (
         shared(changed).delivery.selector != shared(state).delivery.selector
     )
+
+
+def test_a_setting_that_the_release_ignores_brings_nobody_back() -> None:
+    state = after(key_cluster("a", "b"), SetRelease("5.0.1"))
+    changed = after(state, SetSetting(CLASSIC_KEY_SHARED, "true"))
+    assert changed.settings.subscriptionKeySharedUseClassicPersistentImplementation
+    assert changed.key_subscriptions == state.key_subscriptions
 
 
 def test_every_limit_reaches_the_dispatcher() -> None:

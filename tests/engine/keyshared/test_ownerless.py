@@ -127,6 +127,6 @@ def test_the_look_ahead_and_the_unblocking_interval_are_the_brokers() -> None:
 def test_without_look_ahead_the_limits_of_unacknowledged_messages_take_over() -> None:
     terms = DeliveryTerms(look_ahead_per_consumer=0, look_ahead=-1)
     assert (terms.look_ahead_limit(2), terms.look_ahead_limit(5)) == (100_000, 200_000)
-    assert DeliveryTerms(look_ahead_per_consumer=0).look_ahead_limit(50) == 20_000
+    assert DeliveryTerms(look_ahead_per_consumer=0).look_ahead_limit(50) == DeliveryTerms().look_ahead
     unlimited = DeliveryTerms(look_ahead_per_consumer=0, look_ahead=0, unacked_per_consumer=0, unacked=0)
     assert unlimited.look_ahead_limit(5) is None

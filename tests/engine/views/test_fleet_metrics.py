@@ -18,7 +18,7 @@ from engine.views.fleet.summary import (
     WorstSubscription,
     fleet_families,
 )
-from engine.views.metrics import exposition
+from tui.cli.openmetrics import exposition
 
 
 def samples(summary: FleetSummary) -> dict[str, list[tuple[dict[str, str], float]]]:

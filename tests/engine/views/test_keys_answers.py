@@ -96,7 +96,7 @@ def test_a_draining_slot_says_for_whom_it_drains_since_when_and_what_was_tried()
 
 def test_a_newcomer_waits_for_all_that_was_sent_before_in_the_classic_dispatcher() -> None:
     classic = "set subscriptionKeySharedUseClassicPersistentImplementation true"
-    timeline = after(classic, "add a", SENT, "add b", SENT)
+    timeline = after("release 4.2.5", classic, "add a", SENT, "add b", SENT)
     waits = keys_view(timeline, KEY).waits
     assert waits and {(row.reason, row.holders[0][0], row.since_ms) for row in waits} == {("newcomer waits", 0, -1)}
     result = key_answer(timeline, KEY, waits[0].keys[0])

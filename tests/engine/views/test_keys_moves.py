@@ -131,7 +131,7 @@ def test_a_restart_moves_slots_and_makes_nobody_a_bystander() -> None:
         "release 3.3.2": "all stopped and came back; keys have other slots now, and ",
     }
     for line, beginning in reported.items():
-        result = view(after(*THREE, "send k1 k2 k3", line))
+        result = view(after("release 4.2.5", *THREE, "send k1 k2 k3", line))
         assert result.moves.sentence.startswith(beginning), line
         assert result.moves.bystanders == () and not any(row.bystander for row in result.consumers)
 

@@ -16,9 +16,10 @@ from engine.scenarios.embedded import embedded
 from engine.scenarios.opening import open_moments
 from engine.scenarios.synthetic import synthetic_state
 from engine.views import metrics as cluster_metrics
-from engine.views.metrics import Family, Pictured, Sample, cluster_families, exposition
+from engine.views.metrics import Family, Pictured, Sample, cluster_families
 from engine.views.reported.view import Reported
 from tests.engine.scenarios.recordings import RECORDINGS
+from tui.cli.openmetrics import LONGEST_LABEL, exposition
 
 Read = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -38,13 +39,30 @@ def figures(picture: Pictured) -> Read:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.tuples(st.text(max_size=12), st.floats(allow_nan=False)), max_size=8, unique_by=lambda each: each[0]),
+    st.lists(
+        st.tuples(st.text() | st.sampled_from(["a\x1b", "a\\x1b", "z" * 999, "z" * 998]), st.floats(allow_nan=False)),
+        max_size=8,
+        unique_by=lambda each: each[0],
+    ),
 )
 def test_any_label_and_any_number_is_read_back(given_: list[tuple[str, float]]) -> None:
     samples = tuple(Sample(value, (("name", name),)) for name, value in given_)
     result = read(exposition([Family("x", 'quoted " and \\ and\nmore', samples)]))
-    shown = {value for _, value in given_}
-    assert len(result) == len({text for (_, ((_, text),)) in result}) and set(result.values()) == shown
+    assert sorted(result.values()) == sorted(value for _, value in given_)
+
+
+def test_a_label_is_that_of_one_name_only() -> None:
+    names = {"a\x1b", "a\\x1b", "\ud800", "z" * 300 + "1", "z" * 300 + "2"}
+    for _ in range(3):
+        text = exposition([Family("x", "y", tuple(Sample(1, (("name", name),)) for name in sorted(names)))])
+        labels = {value for (_, ((_, value),)) in read(text)}
+        assert len(labels) == len(names) and max(map(len, labels)) <= LONGEST_LABEL
+        names |= labels
+
+
+def test_the_same_series_is_written_once() -> None:
+    text = exposition([Family("x", "y", (Sample(1, (("name", "a"),)), Sample(2, (("name", "a"),))))])
+    assert read(text) == {("x", (("name", "a"),)): 1.0}
 
 
 def test_what_commands_a_terminal_is_no_label_and_no_label_is_long() -> None:

@@ -48,7 +48,8 @@ final class ExtensibleFilters {
 
     private static BrokerLoadData load(JsonNode entry) {
         var made = new BrokerLoadData();
-        Json.set(made, "topics", entry.path("topics").asLong());
+        Class<?> type = Json.declared(BrokerLoadData.class, "topics").getType(); // some releases count in int
+        Json.set(made, "topics", Json.MAPPER.convertValue(entry.path("topics").asLong(), type));
         return made;
     }
 }

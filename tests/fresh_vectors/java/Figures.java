@@ -3,7 +3,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.LinkedHashSet;
 import org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl;
 import org.apache.pulsar.policies.data.loadbalancer.LocalBrokerData;
-import org.apache.pulsar.policies.data.loadbalancer.NamespaceBundleStats;
 import org.apache.pulsar.policies.data.loadbalancer.ResourceUsage;
 import org.apache.pulsar.policies.data.loadbalancer.TimeAverageBrokerData;
 
@@ -42,13 +41,8 @@ final class Figures {
     private static ObjectNode timeAverage(JsonNode in) {
         var leader = new Leader();
         leader.take(in);
-        var unknown = new NamespaceBundleStats();
-        unknown.msgRateIn = ModularLoadManagerImpl.DEFAULT_MESSAGE_RATE;
-        unknown.msgRateOut = ModularLoadManagerImpl.DEFAULT_MESSAGE_RATE;
-        unknown.msgThroughputIn = ModularLoadManagerImpl.DEFAULT_MESSAGE_THROUGHPUT;
-        unknown.msgThroughputOut = ModularLoadManagerImpl.DEFAULT_MESSAGE_THROUGHPUT;
         var average = new TimeAverageBrokerData();
-        average.reset(new LinkedHashSet<>(Json.texts(in.get("owned"))), leader.data.getBundleData(), unknown);
+        average.reset(new LinkedHashSet<>(Json.texts(in.get("owned"))), leader.data.getBundleData(), Leader.unknown());
         var out = Json.MAPPER.createObjectNode();
         out.set("short", rates(average.getShortTermMsgRateIn(), average.getShortTermMsgRateOut(),
                 average.getShortTermMsgThroughputIn(), average.getShortTermMsgThroughputOut()));

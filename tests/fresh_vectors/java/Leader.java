@@ -2,6 +2,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.pulsar.broker.loadbalance.LoadData;
+import org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl;
 import org.apache.pulsar.policies.data.loadbalancer.BrokerData;
 import org.apache.pulsar.policies.data.loadbalancer.BundleData;
 import org.apache.pulsar.policies.data.loadbalancer.LocalBrokerData;
@@ -32,8 +33,15 @@ final class Leader {
     /** What a bundle that nobody has reported is taken for, the same object every time. */
     BundleData bundleOrDefault(String name) {
         BundleData known = data.getBundleData().get(name);
-        return known != null
-                ? known : everSeen.computeIfAbsent(name, key -> new BundleData(10, 1000, new NamespaceBundleStats()));
+        return known != null ? known : everSeen.computeIfAbsent(name, key -> new BundleData(10, 1000, unknown()));
+    }
+
+    /** What the manager takes a bundle's traffic for before it knows any. */
+    static NamespaceBundleStats unknown() {
+        var stats = new NamespaceBundleStats();
+        stats.msgRateIn = stats.msgRateOut = ModularLoadManagerImpl.DEFAULT_MESSAGE_RATE;
+        stats.msgThroughputIn = stats.msgThroughputOut = ModularLoadManagerImpl.DEFAULT_MESSAGE_THROUGHPUT;
+        return stats;
     }
 
     /** Where {@code BundleData} has no equality of its own, it matters that the manager changes the ones it has. */
@@ -97,6 +105,9 @@ final class Leader {
         var made = new BundleData(10, 1000);
         fill(made.getShortTermData(), entry.path("short"));
         fill(made.getLongTermData(), entry.path("long"));
+        // One that was reported is none that nobody knows, with the same rates though it may be.
+        made.getShortTermData().setNumSamples(1);
+        made.getLongTermData().setNumSamples(1);
         made.setTopics(entry.path("topics").asInt());
         return made;
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+from tests.starting import piped
 from tests.tui.cli.conftest import Run
 from tests.tui.screens_under_test import app_of, cluster, main_screen
 from tests.tui.screens_under_test import run as play
@@ -40,6 +42,14 @@ def test_a_file_that_is_not_there_sets_nothing(settings: Path) -> None:
     assert read_config(settings / "below") == type(result)(settings / "below")
 
 
+def test_no_settings_are_read_from_nowhere_and_none_are_waited_for(settings: Path) -> None:
+    assert read_config(Path("/dev/null")).problems == ()
+    os.mkfifo(settings)
+    assert len(read_config(settings).problems) == 1
+    with piped(b"mono = true") as path:
+        assert read_config(Path(path)).defaults == {"mono": True}
+
+
 def test_the_example_holds_and_says_the_defaults(settings: Path) -> None:
     settings.write_text(EXAMPLE)
     result = read_config(settings)
@@ -56,7 +66,8 @@ def test_the_example_holds_and_says_the_defaults(settings: Path) -> None:
         ("theme = 'pink'", 1), ("theme = 3", 1), ("mono = 'yes'", 1), ("max-input = 'much'", 1),
         ("max-input = true", 1),
         ("colour = 1", 1), ("keys = 3", 1), ("[keys]\nK = 3", 1), ("= nonsense", 1), ("mono = 1\nascii = 2", 2),
-        ("mono = true", 0), ("max-input = 5000000", 0), ("a = " + "[" * 100_000, 1),
+        ("nonsense.a.a.a.a.a.a.a.a = 1", 1), ("mono = true", 0),
+        ("max-input = 5000000", 0), ("a = " + "[" * 100_000, 1),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_reported_and_the_rest_holds(settings: Path, text: str, problems: int) -> None:

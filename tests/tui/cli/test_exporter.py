@@ -5,22 +5,27 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 import yaml
 
 from engine.errors import InputError
-from engine.views.metrics import CONTENT_TYPE
-from tests.playing.server import playing
+from tests.playing.server import playing, recorded
 from tests.tui.cli.conftest import Run
+from tui.cli import metrics_server
 from tui.cli.commands import exporter
-from tui.cli.commands.exporter import Figures, MetricsServer, address_of
+from tui.cli.commands.exporter import Figures, address_of
 from tui.cli.main import main
+from tui.cli.metrics_server import MOST_AT_ONCE, MetricsServer
+from tui.cli.openmetrics import CONTENT_TYPE
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.pace import Clock
+from tui.sources.cluster.reading import ClusterReading
 from tui.sources.cluster.source import Source
 
 GRAFANA = Path(__file__).parents[3] / "docs" / "deploy" / "grafana"
@@ -46,15 +51,17 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server() -> Iterator[MetricsServer]:
-    with MetricsServer("127.0.0.1", 0, lambda: "# EOF\n") as result:
+    with MetricsServer("127.0.0.1", 0, lambda: "# EOF\n", CONTENT_TYPE) as result:
         threading.Thread(target=result.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield result
         result.shutdown()
 
 
-def response_to(server: MetricsServer, method: str, path: str) -> tuple[int, str, bytes]:
+def response_to(
+    server: MetricsServer, method: str, path: str, headers: dict[str, str] | None = None
+) -> tuple[int, str, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
-    connection.request(method, path)
+    connection.request(method, path, headers=headers or {})
     answer = connection.getresponse()
     return answer.status, answer.headers.get("Content-Type", ""), answer.read()
 
@@ -91,6 +98,76 @@ def test_a_client_that_sends_no_request_costs_nobody_else(server: MetricsServer)
     assert response_to(server, "GET", "/metrics")[0] == 200
 
 
+def trickling(server: MetricsServer) -> socket.socket:
+    """A client that has sent a part of its request."""
+    client = socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=10)
+    client.sendall(b"GET /metrics HTTP/1.1\r\nHost: loc")
+    return client
+
+
+def is_hung_up(client: socket.socket) -> bool:
+    """Whether the server ends the connection, which it has to do soon."""
+    with suppress(ConnectionResetError):
+        return client.recv(1) == b""
+    return True
+
+
+def test_who_takes_long_to_ask_gives_way(server: MetricsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "_UNDISTURBED_S", 0.0)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(trickling(server)) for _ in range(3 * MOST_AT_ONCE)]
+        assert all(is_hung_up(client) for client in clients[:MOST_AT_ONCE])
+        for _ in range(MOST_AT_ONCE):
+            assert response_to(server, "GET", "/metrics")[0] == 200
+
+
+def test_who_just_came_is_not_disturbed(server: MetricsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "_UNDISTURBED_S", 3600.0)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(trickling(server)) for _ in range(MOST_AT_ONCE)]
+        assert is_hung_up(stack.enter_context(trickling(server)))
+        for client in clients:
+            client.sendall(b"alhost\r\n\r\n")
+            assert client.recv(15) == b"HTTP/1.0 200 OK"
+
+
+def test_a_request_has_a_time_as_a_whole(server: MetricsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with trickling(server) as client:
+        monkeypatch.setattr(metrics_server, "TIMEOUT_S", 0.0)
+        assert is_hung_up(client)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:9393", 200),
+        ("localhost", 200),
+        ("LocalHost:80", 200),
+        ("[::1]:1", 200),
+        ("evil.example", 421),
+        ("evil.example:9393", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("localhost.", 421),
+        ("192.0.2.1", 421),
+        ("[", 421),
+        ("", 421),
+    ],
+)
+def test_a_web_page_whose_name_leads_here_gets_nothing(server: MetricsServer, host: str, status: int) -> None:
+    assert response_to(server, "GET", "/metrics", {"Host": host})[::2] == (
+        status,
+        b"# EOF\n" if status == 200 else b"ringside exporter: the figures are at /metrics\n",
+    )
+
+
+def test_where_others_may_connect_they_may_use_any_name() -> None:
+    with MetricsServer("0.0.0.0", 0, lambda: "# EOF\n", CONTENT_TYPE) as server:
+        assert server.answers_for("metrics.example:9393")
+    with MetricsServer("::1", 0, lambda: "# EOF\n", CONTENT_TYPE) as server:
+        assert server.url.startswith("http://[::1]:")
+        assert not server.answers_for("metrics.example:9393")
+
+
 @pytest.mark.parametrize("listen", ["0.0.0.0:9393", "[::]:1", "192.0.2.1:80", "example.org:80"])
 def test_others_cannot_connect_unless_that_is_said(listen: str) -> None:
     with pytest.raises(InputError, match="--not-only-here"):
@@ -111,8 +188,8 @@ def test_one_reading_is_printed(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
         ran = run("exporter", cluster.url, "--once")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.endswith("# EOF\n") and TOKEN not in ran.out
-    assert 'ringside_failover_consumers{namespace="public/default",subscription="billing"} 3' in ran.out.splitlines()
-    assert "ringside_readings_total 1" in ran.out.splitlines()
+    assert 'ringside_failover_consumers{namespace="public/default",subscription="billing"} 3.0' in ran.out.splitlines()
+    assert "ringside_readings_total 1.0" in ran.out.splitlines()
 
 
 def test_a_cluster_out_of_reach_is_said(run: Run) -> None:
@@ -134,7 +211,66 @@ def test_what_was_read_stays_while_readings_give_nothing() -> None:
     figures.miss()
     text = figures.text().splitlines()
     assert [line for line in text if line.startswith("ringside_failover")] == before
-    assert "ringside_readings_missed_total 1" in text
+    assert "ringside_readings_missed_total 1.0" in text
+
+
+class Faulty:
+    """A follower whose second reading ends with an error that nobody expects."""
+
+    def __init__(self, source: Source) -> None:
+        self._readings = 0
+        self._source = source
+
+    def read(self) -> ClusterReading:
+        self._readings += 1
+        if self._readings == 2:
+            raise ExceptionGroup("several", [KeyError("a fault")])
+        return self._source.read()
+
+    def close(self) -> None:
+        pass
+
+
+def test_it_goes_on_after_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    texts: list[str] = []
+
+    def paused(_: float) -> None:
+        texts.append(figures[0].text())
+        if len(texts) == 5:
+            raise KeyboardInterrupt
+
+    figures: list[Figures] = []
+    begun = Figures.__init__
+
+    def remembered(self: Figures) -> None:
+        begun(self)
+        figures.append(self)
+
+    monkeypatch.setattr(Figures, "__init__", remembered)
+    monkeypatch.setattr(exporter, "pause", paused)
+    monkeypatch.setattr(Source, "follower", lambda self, **_: Faulty(self))
+    with playing() as cluster:
+        assert main(["exporter", cluster.url, "--listen", "127.0.0.1:0"]) == 130
+    counts = [re.findall(r"^ringside_readings(?:_missed)?_total (.+)$", text, re.MULTILINE) for text in texts]
+    assert counts == [["1.0", "0.0"], ["2.0", "0.0"], ["2.0", "1.0"], ["3.0", "1.0"], ["4.0", "1.0"]]
+    assert "unexpected KeyError" in capsys.readouterr().err
+
+
+def test_it_goes_on_while_brokers_answer_nonsense(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = 0
+
+    def paused(_: float) -> None:
+        nonlocal turns
+        turns += 1
+        path = "/admin/v2/brokers/standalone"
+        cluster.answers[path] = b'["[", "127.0.0.1:99999"]' if turns % 2 else recorded()[path]
+        if turns == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(exporter, "pause", paused)
+    with playing() as cluster:
+        assert main(["exporter", cluster.url, "--listen", "127.0.0.1:0"]) == 130
+    assert turns == 4
 
 
 def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

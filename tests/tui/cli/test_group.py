@@ -9,6 +9,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from engine.errors import InputError
+from tui.cli.commands import ringside
 from tui.cli.group import RingsideGroup
 
 Got = tuple[str, str | None, tuple[str, ...], bool]
@@ -79,6 +80,15 @@ def test_a_word_that_is_neither_command_nor_path_is_reported_with_the_nearest_na
     with pytest.raises(InputError) as refused:
         group.main([word], standalone_mode=False)
     assert str(refused.value) == expected
+
+
+@pytest.mark.parametrize("words", [["--thme", "dark"], ["--flg=on", "x"]], ids=repr)
+def test_of_a_misspelt_option_and_a_word_behind_it_the_option_is_reported(words: list[str]) -> None:
+    with pytest.raises(click.NoSuchOption) as refused:
+        ringside.main(words, standalone_mode=False)
+    assert refused.value.option_name == words[0].partition("=")[0]
+    with pytest.raises(InputError, match="did you mean plan"):
+        ringside.main(["--nodes", "4", "pln"], standalone_mode=False)
 
 
 def test_help_shows_both_forms_and_the_options_that_need_no_command(group: RingsideGroup) -> None:

@@ -76,7 +76,7 @@ def test_json_has_every_part_of_a_finding(run: Run, answers: Answers) -> None:
     assert ran.code == 1
     document = json.loads(ran.out)
     assert (document["format"], document["fail_on"], document["failed"]) == ("ringside.lint/1", "error", True)
-    assert document["counts"] == {"error": 1, "warning": 0, "info": 0}
+    assert document["counts"] == {"error": 1, "warning": 0, "info": 1}, "and the answer lacks what waits"
     first = document["findings"][0]
     assert set(first) == {"rule", "severity", "what", "where", "numbers", "advice"}
     assert first["where"] == {

@@ -62,7 +62,7 @@ def test_points_are_those_of_a_node(run: Run) -> None:
     ],
 )
 def test_each_command_can_be_applied(run: Run, line: str, piece: str) -> None:
-    page = run(*NEW, "--once", *apply(line))
+    page = run(*NEW, "--pulsar", "4.2.5", "--once", *apply(line))
     assert page.code == 0, page.err
     assert piece in " ".join(page.out.split())
 

@@ -132,6 +132,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
 
 KEYS = ("--consumers", "a,b", "--generated", "30")
 UNDESCRIBED: dict[str, tuple[str, ...]] = {
+    "setting": ("explain", "setting", "maxUnloadPercentage"),
     "split": ("split", "LARGEST"),
     "curve": ("curve", "LARGEST"),
     "occupancy": ("occupancy", "scene", "--brokers", "2"),

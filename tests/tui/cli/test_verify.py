@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from engine.errors import InputError
+from tests.engine.diagnosis.answers import consumer, stats
 from tui.cli.commands.verify import verify_command
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -133,3 +134,13 @@ def test_the_program_gives_the_exit_codes_of_its_commands(run: Callable[..., Any
     assert run("verify", str(nothing)).code == 2
     assert run("verify", str(tmp_path / "nowhere")).code == 2
     assert run("verify", str(tmp_path), "--pulsar", "newest").code == 2
+
+
+def test_a_file_can_be_about_the_topic_and_the_settings_that_options_name(tmp_path: Path) -> None:
+    file = tmp_path / "stats.json"
+    file.write_text(json.dumps(stats("Failover", [consumer("a"), consumer("b")], activeConsumerName="a")))
+    flag = "activeConsumerFailoverConsistentHashing"
+    ran = _run(file, "--topic", "persistent://t/n/x-partition-0", "--set", f"{flag}=false", "--json")
+    document = json.loads(ran.stdout)
+    assert (document["compared"] > 0, ran.exit_code) == (True, 0)
+    assert (document["rules"]["consistent_hashing"], document["rules"]["flag_source"]) == (False, "asked for")

@@ -12,6 +12,7 @@ import pytest
 from textual.pilot import Pilot
 
 from engine.errors import InputError
+from tests.patience import HANG_S
 from tests.playing.server import STANDALONE
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
@@ -327,8 +328,7 @@ def test_the_address_of_a_cluster_in_trouble_is_named_once() -> None:
 
 
 def test_a_turn_says_what_came_of_it() -> None:
-    away = ClusterOutOfReachError(ORIGIN, Gap("/admin/v2/clusters", Fault.TIMEOUT))
-    planned = Planned(reading(0), away, InputError("nothing in it"), reading(30, cluster="another"), reading(40))
+    planned = Planned(reading(0), away(), InputError("nothing in it"), reading(30, cluster="another"), reading(40))
     feed = Feed(planned, 10.0, lambda each: each.at_ms, "standalone")
     arrived: list[int] = []
     missed: list[str] = []
@@ -337,6 +337,50 @@ def test_a_turn_says_what_came_of_it() -> None:
     assert arrived == [BEGAN_MS, BEGAN_MS + 40_000]
     assert len(missed) == 3
     assert "another" in missed[2]
+
+
+def test_a_fault_of_ours_is_said_and_the_next_reading_is_shown() -> None:
+    several = ExceptionGroup("several", [ValueError("Invalid IPv6 URL")])
+    feed = Feed(Planned(reading(0), several, reading(20), reading(30)), 10.0, one_of_two, "standalone")
+    arrived: list[int] = []
+    missed: list[str] = []
+    for _ in range(4):
+        feed.turn(arrived.append, missed.append)
+    assert arrived == [BEGAN_MS, BEGAN_MS + 20_000]
+    assert ["unexpected ValueError: Invalid IPv6 URL" in missed[0], "unexpected KeyError" in missed[1]] == [True, True]
+
+
+def one_of_two(each: ClusterReading) -> int:
+    if each.at_ms == BEGAN_MS + 30_000:
+        raise KeyError("a fault")
+    return each.at_ms
+
+
+def test_the_thread_of_a_feed_outlives_every_fault() -> None:
+    """Those of reading, of making the picture, and of whoever hears of either."""
+    outcomes = [KeyError("a"), reading(30), away(), reading(0), reading(20)]
+    feed = Feed(Planned(*outcomes), 0.0, one_of_two, "standalone")
+    said: list[object] = []
+    last = threading.Event()
+
+    def arrived(at_ms: int) -> None:
+        said.append(at_ms)
+        if at_ms == BEGAN_MS + 20_000:
+            feed.stop()
+            last.set()
+        raise LookupError("whoever hears of it")
+
+    def missed(why: str) -> None:
+        said.append(why.split(":", maxsplit=1)[0])
+        raise RuntimeError("the loop is closed")
+
+    feed.start(arrived, missed)
+    assert last.wait(HANG_S)
+    assert said == ["unexpected KeyError", "unexpected KeyError", "http", BEGAN_MS, BEGAN_MS + 20_000]
+
+
+def away() -> Exception:
+    return ClusterOutOfReachError(ORIGIN, Gap("/admin/v2/clusters", Fault.TIMEOUT))
 
 
 def test_a_turn_that_takes_its_time_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

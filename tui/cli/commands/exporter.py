@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import threading
 import time
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from engine.errors import InputError, RingsideError, system_reason
-from engine.views.metrics import CONTENT_TYPE
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
-from tui.cli.output import say, write_out
+from tui.cli.metrics_server import MetricsServer, is_loopback
+from tui.cli.output import say, say_fault, write_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tui.sources.cluster.reading import ClusterReading
 
 EVERY_S: Final = 30.0
 LISTEN: Final = "127.0.0.1:9393"
 _ADDRESS: Final = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
-PATH: Final = "/metrics"
-MOST_AT_ONCE: Final = 16
-TIMEOUT_S: Final = 10.0
-_ABOUT: Final = b"ringside exporter: the figures are at /metrics\n"
 
 
 @click.command("exporter")
@@ -55,7 +46,8 @@ def exporter_command(
 
     Example: ringside exporter http://localhost:8080 --listen 127.0.0.1:9393 --every 1m
     """
-    from tui.cli.cluster import read_once
+    from tui.cli.cluster import read_once, require_same_cluster
+    from tui.cli.openmetrics import CONTENT_TYPE
 
     host, port = address_of(listen, anywhere=not_only_here)
     source = cluster.source(url)
@@ -66,7 +58,7 @@ def exporter_command(
         write_out(figures.text().removesuffix("\n"))
         return FINE
     try:
-        server = MetricsServer(host, port, figures.text)
+        server = MetricsServer(host, port, figures.text, CONTENT_TYPE)
     except OSError as error:
         raise InputError(f"--listen {listen}: {system_reason(error)}") from error
     follower = source.follower()
@@ -78,14 +70,14 @@ def exporter_command(
                 pause(every)
                 try:
                     reading = follower.read()
-                    if reading.cluster and first.cluster and reading.cluster != first.cluster:
-                        figures.miss()
-                        say(f"{reading.origin} is cluster {reading.cluster!r} now, and was {first.cluster!r}")
-                        continue
+                    require_same_cluster(first, reading)
                     figures.take(reading)
                 except RingsideError as error:
                     figures.miss()
                     say(f"{error}; trying again")
+                except Exception as error:
+                    figures.miss()
+                    say_fault(error)
         finally:
             follower.close()
             server.shutdown()
@@ -109,28 +101,21 @@ def address_of(listen: str, *, anywhere: bool) -> tuple[str, int]:
             f"--listen {listen[:80]!r} is not an address; write 127.0.0.1:9393, [::1]:9393 or localhost:9393"
         )
     host = match["six"] or match["host"]
-    if not anywhere and not _is_loopback(host):
+    if not anywhere and not is_loopback(host):
         raise InputError(f"--listen {listen}: others could connect; give --not-only-here too if they may")
     return host, int(match["port"])
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class Figures:
     """The figures of the last reading, with its age and what could not be read; read by any thread."""
 
     def __init__(self) -> None:
-        from engine.views.metrics import Family
+        from tui.cli.openmetrics import END
         from tui.cli.pictures import Pictures
 
         self._pictures = Pictures()
         self._lock = threading.Lock()
-        self._families: tuple[Family, ...] = ()
+        self._text = END
         self._read_s = time.monotonic()
         self._took_s = 0.0
         self._gaps = self._readings = self._missed = 0
@@ -140,6 +125,7 @@ class Figures:
         from engine.diagnosis.why import diagnose_all
         from engine.views.metrics import Pictured, cluster_families
         from engine.views.reported.view import Reported
+        from tui.cli.openmetrics import exposition
 
         began = time.monotonic()
         session = self._pictures.session(reading)
@@ -148,8 +134,9 @@ class Figures:
         report = self._pictures.verified(reading)
         agreement = tuple((tally.kind.name.lower(), tally.compared, tally.agree) for tally in report.tallies)
         families = cluster_families(Pictured(session.timeline.state, session.seen[-1:], diagnoses, agreement))
+        text = exposition(families)
         with self._lock:
-            self._families, self._read_s = families, time.monotonic()
+            self._text, self._read_s = text, time.monotonic()
             self._took_s, self._gaps = reading.took_s + self._read_s - began, len(reading.gaps)
             self._readings += 1
 
@@ -160,10 +147,11 @@ class Figures:
 
     def text(self) -> str:
         """What is served now."""
-        from engine.views.metrics import Family, Sample, exposition
+        from engine.views.metrics import Family, Sample
+        from tui.cli.openmetrics import END, exposition
 
         with self._lock:
-            families = self._families
+            text = self._text
             own = (
                 ("ringside_reading_age_seconds", "how old these figures are", time.monotonic() - self._read_s, "gauge"),
                 ("ringside_reading_seconds", "what the last reading took, with all figures", self._took_s, "gauge"),
@@ -175,69 +163,4 @@ class Figures:
             Family(name, meaning, (Sample(round(value, 3)),), "counter" if kind == "counter" else "gauge")
             for name, meaning, value, kind in own
         ]
-        return exposition((*about, *families))
-
-
-class MetricsServer(ThreadingHTTPServer):
-    """``text`` returns what is served now. Raises OSError where the address cannot be used."""
-
-    daemon_threads = True
-    allow_reuse_address = True
-
-    def __init__(self, host: str, port: int, text: Callable[[], str]) -> None:
-        self.text = text
-        self._free = threading.BoundedSemaphore(MOST_AT_ONCE)
-        super().__init__((host, port), _Handler)
-
-    @property
-    def url(self) -> str:
-        host, port = self.server_address[:2]
-        name = host.decode() if isinstance(host, bytes | bytearray) else host
-        return f"http://{f'[{name}]' if ':' in name else name}:{port}{PATH}"
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve in a thread of its own; beyond a limit further requests are refused."""
-        if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that hang up or send no request."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    timeout = TIMEOUT_S
-    server: MetricsServer
-    server_version = "ringside"
-    sys_version = ""
-
-    def do_GET(self) -> None:
-        self._answer(with_body=True)
-
-    def do_HEAD(self) -> None:
-        self._answer(with_body=False)
-
-    def _answer(self, *, with_body: bool) -> None:
-        path = self.path.partition("?")[0]
-        if path == PATH:
-            status, kind, body = HTTPStatus.OK, CONTENT_TYPE, self.server.text().encode()
-        elif path == "/":
-            status, kind, body = HTTPStatus.OK, "text/plain; charset=utf-8", _ABOUT
-        else:
-            status, kind, body = HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", _ABOUT
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if with_body:
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the overridden method's
-        """Nothing is written for a request."""
+        return exposition(about).removesuffix(END) + text

@@ -99,7 +99,7 @@ def forecast_command(
     state = session.timeline.state
     view = balance_view(
         state,
-        namespace_of(namespace, state),
+        namespace_of(namespace, session.timeline),
         BalanceQuestion(brokers, load_manager, cycles, growth, intervals),
     )
     if isinstance(view, Rejection):
@@ -147,7 +147,7 @@ def curve_command(
 
     session = answers_of(path, what_if)
     state = session.timeline.state
-    owner, range_text = bundle_named(bundle, namespace, state)
+    owner, range_text = bundle_named(bundle, namespace, session.timeline)
     curve = curve_of(state, owner, range_text, rule)
     if isinstance(curve, Rejection):
         raise InputError(f"{bundle}: {curve.message}")

@@ -112,7 +112,7 @@ def lint_command(
 
 def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _Checked:
     """Judge what the words and options name. Raises ``InputError`` and ``UsageError``."""
-    from tui.sources.cluster.access import is_url
+    from tui.sources.cluster.addresses import is_url
 
     cluster: ClusterChoice = given["cluster"]
     if not any(map(is_url, words)):
@@ -236,7 +236,7 @@ def _answers_of(
     paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped: bytes | None
 ) -> tuple[Any, Any, Any]:
     """As ``_read``, of files or of a running cluster. Raises ``InputError`` and ``ClusterOutOfReachError``."""
-    from tui.sources.cluster.access import is_url
+    from tui.sources.cluster.addresses import is_url
 
     if len(paths) != 1 or not is_url(paths[0]):
         return _read(paths, what_if, piped, given["topic"])

@@ -63,7 +63,7 @@ def occupancy_command(
 
     session = answers_of(path, what_if)
     state = session.timeline.state
-    owner = namespace_of(namespace, state)
+    owner = namespace_of(namespace, session.timeline)
     if owner not in state.namespaces:
         raise InputError(
             f"--namespace: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from engine.errors import RingsideError
-from engine.text import counted
+from engine.text import counted, visible
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
-from tui.cli.exits import FINE
-from tui.cli.output import say, write_out
+from tui.cli.exits import FAILED, FINE
+from tui.cli.output import say, say_fault, write_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,35 +42,39 @@ def record_command(*, url: str, folder: Path, every: float | None, lasts: float 
 
     Example: ringside record http://localhost:8080 answers/ --every 30s --for 10m
     """
-    from tui.cli.cluster import read_once
+    from tui.cli.cluster import read_once, require_same_cluster
     from tui.sources.cluster.outcomes import ClusterOutOfReachError, summed_up
     from tui.sources.cluster.reading import prepare_dump, write_moment
 
     source = cluster.source(url)
     prepare_dump(folder)
     first: ClusterReading | None = None
+    saved = 0
     for _ in times(every, lasts):
         try:
             reading = read_once(source)
+            first = first or reading
+            require_same_cluster(first, reading)
+            place, left_out = write_moment(folder, reading, source.access.secret)
         except ClusterOutOfReachError as error:
             if first is None:
                 raise
             say(f"{error}; trying again")
             continue
-        first = first or reading
-        if reading.cluster and first.cluster and reading.cluster != first.cluster:
-            raise RingsideError(
-                f"{reading.origin} is cluster {reading.cluster!r} now, and was {first.cluster!r}: nothing more is saved"
-            )
-        place, left_out = write_moment(folder, reading)
+        except (RingsideError, OSError):
+            raise
+        except Exception as error:
+            say_fault(error)
+            continue
+        saved += 1
         for sentence in summed_up(left_out):
             say(sentence)
         answers = len(reading.answers) - len(left_out)
         write_out(
-            f"{place}: {counted(answers, 'answer')}, {counted(reading.topics, 'topic')}, {len(reading.gaps)} without"
-            f" an answer, {reading.took_s:.1f} s"
+            f"{visible(str(place))}: {counted(answers, 'answer')}, {counted(reading.topics, 'topic')},"
+            f" {len(reading.gaps)} without an answer, {reading.took_s:.1f} s"
         )
-    return FINE
+    return FINE if saved else FAILED
 
 
 def times(every: float | None, lasts: float | None) -> Iterator[None]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.cluster.state import ClusterState
+    from engine.cluster.timeline import Timeline
     from engine.views.failover.splits import SplitOption, SplitPreviewView
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
@@ -57,7 +58,7 @@ def split_command(
 
     session = answers_of(path, what_if)
     state = session.timeline.state
-    owner, range_text = _bundle(bundle, namespace, state)
+    owner, range_text = _bundle(bundle, namespace, session.timeline)
     view = split_preview(state, owner, range_text, positions=_positions(positions))
     if view.problem is not None:
         raise InputError(f"{bundle}: {view.problem.message}{_bundles_listed(state, owner)}")
@@ -73,13 +74,13 @@ def split_command(
     return FINE
 
 
-def _bundle(text: str, namespace: str | None, state: ClusterState) -> tuple[str, str]:
+def _bundle(text: str, namespace: str | None, timeline: Timeline) -> tuple[str, str]:
     """The namespace and the range that were meant. Raises ``UsageError`` when several namespaces could be."""
     from tui.cli.session import namespace_of
 
     if namespace is None and text.count("/") == 2:
         namespace, _, text = text.rpartition("/")
-    return namespace_of(namespace, state), text
+    return namespace_of(namespace, timeline), text
 
 
 def _bundles_listed(state: ClusterState, namespace: str, *, shown: int = 8) -> str:

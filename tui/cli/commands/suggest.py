@@ -246,7 +246,7 @@ def suggest_bundles(
     session = session_of(path, what_if)
     say_problems(session.problems)
     state = session.timeline.state
-    owner = namespace_of(namespace, state)
+    owner = namespace_of(namespace, session.timeline)
     if owner not in state.namespaces:
         raise InputError(
             f"--namespace: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}"

@@ -63,7 +63,7 @@ def verify_command(
 
     Example: ringside verify answers/ --pulsar 4.0.7
     """
-    from tui.sources.cluster.access import is_url
+    from tui.sources.cluster.addresses import is_url
 
     if is_url(folder):
         from tui.cli.cluster import read_once

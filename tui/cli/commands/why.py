@@ -74,7 +74,7 @@ def why_command(
     from engine.diagnosis.seen import subscriptions_seen
     from engine.diagnosis.why import diagnose_all, selected, with_earlier, worst_in
     from tui.sources.answers import moments_of, overruled
-    from tui.sources.cluster.access import is_url
+    from tui.sources.cluster.addresses import is_url
 
     if path is not None and is_url(path):
         read = _moments_at(cluster.source(path, topic=topic, settings=settings), again_after, max_input)

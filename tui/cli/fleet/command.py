@@ -158,8 +158,8 @@ def _command_of(job: str, about: str) -> click.Command:
         need_pyspark()
         from engine.views.fleet.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
         from engine.views.fleet.summary import fleet_families
-        from engine.views.metrics import exposition
         from tui.cli.fleet.page import junit_text
+        from tui.cli.openmetrics import exposition
         from tui.cli.reports import JUNIT_MARK, METRICS_MARK, check_report, write_report
 
         for path, mark, option in ((junit, JUNIT_MARK, "--junit"), (openmetrics, METRICS_MARK, "--openmetrics")):
@@ -351,7 +351,7 @@ def _summary(results: ResultFolder) -> bytes:
 
     try:
         return document_of(results, FILE_NAME)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         make = "make one with ringside fleet run or ringside fleet report"
         raise InputError(f"{results} holds no {FILE_NAME}; {make}") from error
 

@@ -4,7 +4,6 @@ but as the header of a request to the cluster itself.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -15,51 +14,19 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from engine.errors import InputError, system_reason
 from engine.input import opened, read_path
+from tui.sources.cluster.addresses import origin_of
+from tui.sources.cluster.redaction import NO_SECRET, Secret, basic_secret, bearer_secret
 
 TOKEN_VARIABLE: Final = "RINGSIDE_TOKEN"
 CLIENT_CONF_VARIABLE: Final = "PULSAR_CLIENT_CONF"
-HIDDEN: Final = "***"
 _LONGEST_SECRET_FILE: Final = 1 << 16
 _LONGEST_PROPERTIES: Final = 1 << 20
 _PAIR: Final = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:\s]?\s*(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-
-
-def is_url(text: str | None) -> bool:
-    """Whether a word on the command line names a running cluster.
-
-    >>> [is_url(word) for word in ("http://localhost:8080", "HTTPS://pulsar", "./folder", "pulsar://localhost:6650")]
-    [True, True, False, False]
-    """
-    return text is not None and text.lower().startswith(("http://", "https://"))
-
-
-@dataclass(frozen=True, slots=True)
-class Secret:
-    """The value of an ``Authorization`` header, and the texts in it that nobody may see. Printing it shows nothing."""
-
-    header: str = field(default="", repr=False)
-    parts: tuple[str, ...] = field(default=(), repr=False)
-
-    def hide(self, text: str) -> str:
-        """A text without the secret: brokers and proxies echo what they were sent."""
-        for part in self.parts:
-            text = text.replace(part, HIDDEN)
-        return text
-
-    def hide_in(self, data: bytes) -> bytes:
-        """The same for what a broker answered."""
-        for part in self.parts:
-            data = data.replace(part.encode(), HIDDEN.encode())
-        return data
-
-
-NO_SECRET: Final = Secret()
 
 
 def token_secret(token: str, source: str) -> Secret:
@@ -69,13 +36,7 @@ def token_secret(token: str, source: str) -> Secret:
         raise InputError(f"{source} is empty; it should hold a token")
     if len(token.split()) > 1 or not token.isascii() or not token.isprintable():
         raise InputError(f"{source} does not hold one token: it has blanks, line ends or special characters in it")
-    return Secret(f"Bearer {token}", (token,))
-
-
-def basic_secret(user: str, password: str) -> Secret:
-    """A user and a password, as HTTP sends them."""
-    encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return Secret(f"Basic {encoded}", tuple(part for part in (encoded, password) if part))
+    return bearer_secret(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +83,6 @@ class Access:
     def is_encrypted(self) -> bool:
         return self.origin.startswith("https://")
 
-    @property
-    def host(self) -> str:
-        return host_of(self.origin)
-
 
 @dataclass(frozen=True, slots=True)
 class AccessChoice:
@@ -157,45 +114,6 @@ def access_of(url: str, choice: AccessChoice, environment: Mapping[str, str] | N
         checks_certificate=conf.get("tlsAllowInsecureConnection", "false").lower() != "true",
     )
     return Access(origin, secret, tls)
-
-
-def origin_of(url: str) -> str:
-    """Scheme, host and port of an address. Raises ``InputError``.
-
-    >>> origin_of("http://localhost:8080/")
-    'http://localhost:8080'
-    """
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise InputError(f"this is not an address of a cluster: {error}; write http://HOST:PORT") from error
-    if parts.username is not None or parts.password is not None:
-        # The address is shown everywhere.
-        raise InputError("the address has a user or a password in it; put them into a file and give --basic-file FILE")
-    if not host or parts.scheme.lower() not in ("http", "https"):
-        raise InputError(f"{url}: this is not an address of a cluster; write http://HOST:PORT")
-    if parts.path.strip("/") or parts.query or parts.fragment:
-        raise InputError(f"{url}: give the address alone, without a path, such as {parts.scheme}://{parts.netloc}")
-    return f"{parts.scheme.lower()}://{_bracketed(host)}:{port or default_port(parts.scheme.lower())}"
-
-
-def default_port(scheme: str) -> int:
-    """The port of an address that names none: that of the web, as every other client takes it."""
-    return 443 if scheme == "https" else 80
-
-
-def host_of(origin: str) -> str:
-    """The host of an origin or of ``HOST:PORT``, in lower case.
-
-    >>> host_of("https://[::1]:8443"), host_of("Broker-1:8080")
-    ('::1', 'broker-1')
-    """
-    return urlsplit(origin if "://" in origin else f"//{origin}").hostname or ""
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def _secret(

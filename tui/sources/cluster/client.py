@@ -7,39 +7,45 @@ import random
 import ssl
 import threading
 from collections.abc import Iterable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urljoin, urlsplit
 
-import httpx
+import httpx2
 import msgspec
 
 from engine.errors import InputError
 from engine.input import size_text
 from engine.text import visible
-from tui.sources.cluster.access import Access, default_port, host_of
+from tui.sources.cluster.access import Access
+from tui.sources.cluster.addresses import (
+    READ_ONLY,
+    at_port_of,
+    authority_of,
+    origin_in,
+    redirected,
+    shown_address,
+    stays_inside,
+)
+from tui.sources.cluster.body import ACCEPTED, Body, PackedError, TooLargeError
+from tui.sources.cluster.hosts import Hosts
 from tui.sources.cluster.outcomes import BY_STATUS, LONGEST_REASON, PASSING, Answer, Fault, Gap
 from tui.sources.cluster.pace import Clock, Limits, Pace, retry_after_s, wait_s
 
 _OK: Final = (200, 204)
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _ERROR_BYTES: Final = 1 << 16
-_GIVEN_UP_AFTER: Final = 3
-"""After so many unanswered requests in a row a host is not asked again in this reading."""
 _KEPT_ALIVE_S: Final = 60.0
 """How long a connection waits for the next reading."""
-_READ_ONLY: Final = "/admin/v2/"
+_SLOWEST_BYTES_PER_S: Final = 10_000
+"""An answer that comes more slowly than that has no more time than one that does not come."""
 AGENT: Final = "ringside"
 _HEADERS: Final = {
     "User-Agent": AGENT,
     "Accept": "application/json, text/plain",
-    "Accept-Encoding": "gzip, deflate",
+    "Accept-Encoding": ", ".join(ACCEPTED),
     "Connection": "keep-alive",
 }
-
-
-class _TooLargeError(Exception):
-    """An answer has more bytes than are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,21 @@ class _Response:
     location: str
     retry_after: str | None
     origin: str
+
+
+@dataclass(slots=True)
+class _Patience:
+    """How long one response is waited for: ``since_s`` at first, longer while enough of it comes, never ``until_s``."""
+
+    deadline: asyncio.Timeout
+    since_s: float
+    until_s: float
+    received: int = 0
+
+    def extend(self, received: int) -> None:
+        """Give more time for what came."""
+        self.received += received
+        self.deadline.reschedule(min(self.until_s, self.since_s + self.received / _SLOWEST_BYTES_PER_S))
 
 
 class AdminClient:
@@ -66,7 +87,7 @@ class AdminClient:
         stop: threading.Event | None = None,
         clock: Clock | None = None,
         chance: random.Random | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.access = access
         self.limits = limits or Limits()
@@ -77,22 +98,21 @@ class AdminClient:
         self._chance = chance or random.Random()
         self._pace = Pace(self.limits, self.clock)
         self._slots = asyncio.Semaphore(self.limits.at_once)
-        self._hosts = {access.host}
-        self._silent: dict[str, int] = {}
-        self._down: dict[str, Gap] = {}
+        self._trusted = {authority_of(access.origin)}
+        self._known = Hosts(access.origin)
         self._under_way: set[asyncio.Timeout] = set()
-        # The transport alone: what a client of httpx adds (redirects, cookies, proxies of the environment) is not
+        # The transport alone: what a client of httpx2 adds (redirects, cookies, proxies of the environment) is not
         # wanted here and takes a third of the time of a request.
-        self._http = transport or httpx.AsyncHTTPTransport(
+        self._http = transport or httpx2.AsyncHTTPTransport(
             verify=access.tls.context() if access.is_encrypted else False,
             trust_env=False,
-            limits=httpx.Limits(
+            limits=httpx2.Limits(
                 max_connections=self.limits.at_once,
                 max_keepalive_connections=self.limits.at_once,
                 keepalive_expiry=_KEPT_ALIVE_S,
             ),
         )
-        self._waits: Final = {"timeout": httpx.Timeout(self.limits.timeout_s, pool=None).as_dict()}
+        self._waits: Final = {"timeout": httpx2.Timeout(self.limits.timeout_s, pool=None).as_dict()}
 
     async def __aenter__(self) -> AdminClient:
         await self._http.__aenter__()
@@ -104,8 +124,7 @@ class AdminClient:
     def begin(self, stop: threading.Event | None = None) -> None:
         """Begin another reading over the same connections: hosts that were given up are asked again."""
         self._stop = stop or self._stop
-        self._silent.clear()
-        self._down.clear()
+        self._known.begin()
         self.bytes_read = 0
 
     def give_up(self) -> None:
@@ -115,12 +134,18 @@ class AdminClient:
             deadline.reschedule(now_s)
 
     def trust(self, brokers: Iterable[str]) -> None:
-        """Redirects to these brokers (``HOST:PORT``) are followed from now on, with the secret."""
-        self._hosts |= {host for broker in brokers if (host := host_of(broker))}
+        """Follow redirects to these brokers (``HOST:PORT``) from now on, with the secret.
+
+        Also to their hosts at the port of the cluster's own address: brokers are listed with one port of the two that
+        they may have, the plain and the encrypted one.
+        """
+        for broker in brokers:
+            origin = self.origin_of_broker(broker)
+            self._trusted |= {authority_of(origin), at_port_of(origin, self.access.origin)} if origin else set()
 
     def origin_of_broker(self, broker: str) -> str:
-        """Where a broker's own web service is, by its id."""
-        return f"{'https' if self.access.is_encrypted else 'http'}://{broker}"
+        """Where a broker's own web service is, by its id; "" for an id that is not an address."""
+        return origin_in(broker, "https" if self.access.is_encrypted else "http") or ""
 
     async def get(self, path: str, *, broker: str = "", json: bool = True, loads: bool = False) -> Answer | Gap:
         """Ask for a path with its query, of a broker itself or at the cluster's address.
@@ -128,160 +153,163 @@ class AdminClient:
         ``json``: an answer that is not JSON is a gap. ``loads``: a broker may take what nobody owns, to answer.
         Faults that may pass are tried again, with growing pauses.
         """
-        if not path.startswith(_READ_ONLY):
-            raise ValueError(f"{path} is not a request of the admin API")
         origin = self.origin_of_broker(broker) if broker else self.access.origin
-        async with self._slots:
-            outcome = await self._tried(path, origin, loads)
-            for attempt in range(self.limits.tries - 1):
-                if not isinstance(outcome, Gap) or outcome.fault not in PASSING:
-                    break
-                await self.clock.sleep(wait_s(attempt, self.limits, self._chance))
-                outcome = await self._tried(path, origin, loads)
+        if not path.startswith(READ_ONLY) or not origin:
+            raise ValueError(f"{path} is not a request of the admin API at {broker or origin}")
+        if not stays_inside(path):
+            return Gap(path, Fault.MALFORMED, "a name in it is a step upwards", origin)
+        outcome = await self._tried(path, origin, loads)
         if isinstance(outcome, Gap):
-            self._note(outcome)
+            self._known.gave_nothing(outcome)
             return outcome
         if json and not _looks_like_json(outcome.data):
-            begins = self._shortened(outcome.data[:40].decode("utf-8", "replace"))
+            head = self.access.secret.hide_in(outcome.data[:_ERROR_BYTES])
+            begins = self.shortened(head[:40].decode("utf-8", "replace"))
             return Gap(path, Fault.NOT_JSON, f"the answer begins with {begins!r}", origin, outcome.status)
         self.bytes_read += len(outcome.data)
-        self._silent.pop(outcome.origin, None)
-        return Answer(path, self.access.secret.hide_in(outcome.data), broker)
+        self._known.answered(outcome.origin)
+        return Answer(path, outcome.data, broker)
+
+    async def _tried(self, path: str, origin: str, loads: bool) -> _Response | Gap:
+        """The response, after another try or two where that may help and there is time."""
+        now_s = asyncio.get_running_loop().time
+        left_s = self.limits.deadline_s
+        outcome: _Response | Gap = _stopped(path, origin)
+        for attempt in range(self.limits.tries):
+            if attempt:
+                await self.clock.sleep(wait_s(attempt - 1, self.limits, self._chance))
+            async with self._slots:
+                refusal = self._refused(path, origin)
+                if refusal is None:
+                    await self._pace.turn()
+                    refusal = self._refused(path, origin)
+                if refusal is not None:
+                    return refusal
+                began_s = now_s()
+                outcome = await self._followed(path, origin, loads, began_s + left_s)
+                left_s -= now_s() - began_s
+            if not isinstance(outcome, Gap):
+                break
+            self._known.missed(outcome)
+            if outcome.fault not in PASSING or left_s <= 0 or not self._known.may_be_tried_again:
+                break
+        return outcome
 
     def _refused(self, path: str, origin: str) -> Gap | None:
         """Why the request is not sent: the reading was stopped, the host is silent, or enough was read; else None."""
         if self._stop.is_set():
             return _stopped(path, origin)
-        down = self._down.get(origin)
-        if down is not None:
-            return Gap(path, down.fault, down.reason, origin, down.status)
         if self.bytes_read >= self.limits.max_total_bytes:
             return Gap(path, Fault.TOO_LARGE, f"{size_text(self.bytes_read)} were read already", origin)
-        return None
+        return self._known.why_not_asked(path, origin)
 
-    def _note(self, gap: Gap) -> None:
-        """Give up a host that does not answer: thousands of other requests would each wait as long."""
-        if gap.fault in (Fault.UNREACHABLE, Fault.CERTIFICATE):
-            self._down[gap.origin] = gap
-        elif gap.fault is Fault.TIMEOUT:
-            self._silent[gap.origin] = self._silent.get(gap.origin, 0) + 1
-            if self._silent[gap.origin] >= _GIVEN_UP_AFTER:
-                self._down[gap.origin] = gap
-
-    async def _tried(self, path: str, origin: str, loads: bool) -> _Response | Gap:
-        refusal = self._refused(path, origin)
-        if refusal is not None:
-            return refusal
-        await self._pace.turn()
-        refusal = self._refused(path, origin)
-        if refusal is not None:
-            return refusal
-        response = await self._followed(path, origin, loads)
-        if isinstance(response, Gap) or response.status in _OK:
-            return response
-        return self._gap_of(path, response)
-
-    async def _followed(self, path: str, origin: str, loads: bool) -> _Response | Gap:
+    async def _followed(self, path: str, origin: str, loads: bool, until_s: float) -> _Response | Gap:
         """The response at the end of redirects inside the cluster."""
-        url = origin + path
-        seen = {url}
+        at, owns = origin, False
+        seen = {(at, owns)}
         for _ in range(self.limits.redirects + 1):
-            response = await self._once(path, url)
-            if isinstance(response, Gap) or response.status not in _REDIRECTS:
+            response = await self._once(path, at, owns, until_s)
+            if isinstance(response, Gap) or response.status in _OK:
                 return response
-            target = _target(url, response.location, loads)
-            if target is None or not self._may_follow(target):
-                where = self._shortened(response.location.partition("?")[0])
+            if response.status not in _REDIRECTS:
+                return self._gap_of(path, response)
+            target = redirected(at, path, response.location)
+            if target is None or not self._may_follow(target.origin):
+                where = self.shortened(shown_address(response.location))
                 return Gap(path, Fault.REDIRECT_REFUSED, f"redirected to {where}", origin, response.status)
-            if target in seen:
+            at, owns = target.origin, target.takes_ownership and loads
+            if (at, owns) in seen:
                 break
-            refusal = self._refused(path, _origin(target))
+            refusal = self._refused(path, at)
             if refusal is not None:
                 return refusal
-            seen.add(target)
-            url = target
+            seen.add((at, owns))
         return Gap(path, Fault.REDIRECT_LOOP, f"redirected {len(seen)} times", origin, 307)
 
-    def _may_follow(self, url: str) -> bool:
-        """Whether a redirect stays in the cluster, only reads, and does not leave encryption."""
-        parts = urlsplit(url)
-        encrypted = parts.scheme == "https" or not self.access.is_encrypted
-        known = parts.scheme in ("http", "https") and (parts.hostname or "") in self._hosts
-        return encrypted and known and parts.path.startswith(_READ_ONLY)
+    def _may_follow(self, origin: str) -> bool:
+        """Whether a redirect stays in the cluster and does not leave encryption."""
+        encrypted = origin.startswith("https://") or not self.access.is_encrypted
+        return encrypted and authority_of(origin) in self._trusted
 
-    async def _once(self, path: str, url: str) -> _Response | Gap:
+    async def _once(self, path: str, origin: str, owns: bool, until_s: float) -> _Response | Gap:
         """One response, or a gap with the host that was asked, which a redirect may have named."""
-        origin = _origin(url)
         self.requests += 1
+        right = f"{'&' if '?' in path else '?'}authoritative=true" if owns else ""
+        began_s = asyncio.get_running_loop().time()
+        patience = _Patience(asyncio.timeout(None), began_s + self.limits.timeout_s, until_s)
         try:
-            async with asyncio.timeout(self.limits.deadline_s) as deadline:
+            async with patience.deadline as deadline:
+                patience.extend(0)
                 self._under_way.add(deadline)
                 try:
-                    return await self._read(url, origin)
+                    return await self._read(origin, path + right, patience)
                 finally:
                     self._under_way.discard(deadline)
-        except (TimeoutError, httpx.TimeoutException):
+        except (TimeoutError, httpx2.TimeoutException) as error:
             if self._stop.is_set():
                 return _stopped(path, origin)
+            if patience.received and isinstance(error, TimeoutError):
+                spent_s = asyncio.get_running_loop().time() - began_s
+                came = f"only {size_text(patience.received)} came in {spent_s:.3g} s"
+                return Gap(path, Fault.SLOW, came, origin)
             return Gap(path, Fault.TIMEOUT, f"no answer within {self.limits.timeout_s:g} s", origin)
-        except _TooLargeError:
+        except TooLargeError:
             limit = size_text(self.limits.max_answer_bytes)
             return Gap(path, Fault.TOO_LARGE, f"the answer has more than {limit}", origin)
-        except httpx.ConnectError as error:
+        except PackedError as error:
+            return Gap(path, Fault.PACKED, self.shortened(str(error)), origin)
+        except httpx2.ConnectError as error:
             return self._unconnected(path, origin, error)
-        except httpx.DecodingError:
-            return Gap(path, Fault.CUT, "the answer is packed and cannot be unpacked", origin)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            return Gap(path, Fault.CUT, self._shortened(str(error) or type(error).__name__), origin)
+        except (httpx2.HTTPError, OSError) as error:
+            return Gap(path, Fault.CUT, self.shortened(str(error) or type(error).__name__), origin)
+        except (httpx2.InvalidURL, ValueError, OverflowError, ExceptionGroup) as error:
+            # What the libraries below make of an address or a header that they did not expect.
+            return Gap(path, Fault.MALFORMED, self.shortened(str(error) or type(error).__name__), origin)
 
-    async def _read(self, url: str, origin: str) -> _Response:
+    async def _read(self, origin: str, path: str, patience: _Patience) -> _Response:
         headers = _HEADERS | ({"Authorization": self.access.secret.header} if self.access.secret.header else {})
-        request = httpx.Request("GET", url, headers=headers, extensions=self._waits)
+        request = httpx2.Request("GET", origin + path, headers=headers, extensions=self._waits)
         response = await self._http.handle_async_request(request)
+        answered = response.headers
+        is_ok = response.status_code in _OK
+        limit = self.limits.max_answer_bytes if is_ok else _ERROR_BYTES
+        body = Body(answered.get("content-encoding", ""), limit)
         try:
-            limit = self.limits.max_answer_bytes if response.status_code in _OK else _ERROR_BYTES
-            pieces: list[bytes] = []
-            size = 0
-            async for piece in response.aiter_bytes():
-                size += len(piece)
-                if size > limit:
-                    if response.status_code in _OK:
-                        raise _TooLargeError
-                    break
-                pieces.append(piece)
+            # Of a refusal, what can be read of its reason is enough.
+            with nullcontext() if is_ok else suppress(PackedError, TooLargeError):
+                async for piece in response.aiter_raw():
+                    if self._stop.is_set():
+                        raise TimeoutError
+                    patience.extend(len(piece))
+                    body.take(piece)
+                body.close()
         finally:
             await response.aclose()
-        answered = response.headers
-        return _Response(
-            response.status_code,
-            b"".join(pieces),
-            answered.get("location", ""),
-            answered.get("retry-after"),
-            origin,
-        )
+        location, retry_after = answered.get("location", ""), answered.get("retry-after")
+        return _Response(response.status_code, bytes(body.data), location, retry_after, origin)
 
     def _unconnected(self, path: str, origin: str, error: BaseException) -> Gap:
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, ssl.SSLCertVerificationError):
-                return Gap(path, Fault.CERTIFICATE, self._shortened(cause.verify_message), origin)
+                return Gap(path, Fault.CERTIFICATE, self.shortened(cause.verify_message), origin)
             if isinstance(cause, ssl.SSLError):
-                return Gap(path, Fault.CERTIFICATE, self._shortened(f"no TLS: {cause.reason or cause}"), origin)
+                return Gap(path, Fault.CERTIFICATE, self.shortened(f"no TLS: {cause.reason or cause}"), origin)
             cause = cause.__cause__ or cause.__context__
-        return Gap(path, Fault.UNREACHABLE, self._shortened(str(error) or "no connection"), origin)
+        return Gap(path, Fault.UNREACHABLE, self.shortened(str(error) or "no connection"), origin)
 
     def _gap_of(self, path: str, response: _Response) -> Gap:
         fault = BY_STATUS.get(response.status, Fault.STATUS)
-        reason = self._shortened(_reason_in(response.data)) or f"status {response.status}"
+        reason = self.shortened(_reason_in(response.data)) or f"status {response.status}"
         wait = retry_after_s(response.retry_after, self.clock.utc_ms())
         if wait is not None:
             reason += f" (it asks for the next request in {wait:g} s)"
             self._pace.not_before(min(wait, self.limits.longest_wait_s))
         return Gap(path, fault, reason, response.origin, response.status)
 
-    def _shortened(self, text: str) -> str:
+    def shortened(self, text: str) -> str:
         """A text from outside on one line, short and without secrets."""
-        text = " ".join(visible(self.access.secret.hide(text)).split())
+        text = " ".join(visible(self.access.secret.hide_in_reason(text)).split())
         return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
 
 
@@ -299,33 +327,9 @@ def _reason_in(data: bytes) -> str:
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        text = data[: 2 * LONGEST_REASON].decode("utf-8", "replace").strip()
+        text = data.decode("utf-8", "replace").strip()
         return "" if text.startswith("<") else text
     return str(value.get("reason", "")) if isinstance(value, dict) else str(value)
-
-
-def _target(url: str, location: str, loads: bool) -> str | None:
-    """Where a redirect leads, with the right to take ownership of what nobody owns only where that may be loaded.
-
-    The leader gives that right to the broker that it chose, which without it would ask the leader again.
-    """
-    try:
-        target = urljoin(url, location)
-        parts = urlsplit(target)
-        port = parts.port or default_port(parts.scheme)
-    except ValueError:
-        return None
-    if not location or not parts.hostname or parts.username is not None:
-        return None
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    kept = (part for part in parts.query.split("&") if part and (loads or not part.startswith("authoritative=")))
-    query = "&".join(kept)
-    return f"{parts.scheme}://{host}:{port}{parts.path}" + (f"?{query}" if query else "")
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def require_usable(limits: Limits) -> None:

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Final
 
 from engine.errors import RingsideError
+from engine.text import counted
 
 LONGEST_REASON: Final = 200
 
@@ -27,10 +28,13 @@ class Fault(Enum):
     UNAVAILABLE = "unavailable"
     STATUS = "unexpected-status"
     TIMEOUT = "timeout"
+    SLOW = "slow"
     UNREACHABLE = "unreachable"
     CERTIFICATE = "certificate"
     CUT = "cut-off"
+    PACKED = "packed"
     NOT_JSON = "not-json"
+    MALFORMED = "malformed"
     TOO_LARGE = "too-large"
     REDIRECT_LOOP = "redirect-loop"
     REDIRECT_REFUSED = "redirect-refused"
@@ -53,7 +57,7 @@ BY_STATUS: Final = {
 }
 PASSING: Final = frozenset({Fault.BUSY, Fault.SERVER, Fault.UNAVAILABLE, Fault.TIMEOUT, Fault.UNREACHABLE, Fault.CUT})
 """Faults that another try may not have."""
-OUT_OF_REACH: Final = frozenset({Fault.UNREACHABLE, Fault.TIMEOUT, Fault.CERTIFICATE, Fault.CUT})
+OUT_OF_REACH: Final = frozenset({Fault.UNREACHABLE, Fault.TIMEOUT, Fault.SLOW, Fault.CERTIFICATE, Fault.CUT})
 """Nobody answered at all, which says nothing about this request."""
 _ADVICE: Final = {
     Fault.UNAUTHORIZED: "give credentials: --token-file FILE, --basic-file FILE or --client-conf FILE",
@@ -67,15 +71,19 @@ _ADVICE: Final = {
     Fault.UNAVAILABLE: "the broker or a proxy is not ready; try again",
     Fault.STATUS: "check whether this is the address of the admin API (web service, not 6650)",
     Fault.TIMEOUT: "check whether the broker hangs, or give a longer --timeout",
+    Fault.SLOW: "check what is between here and the broker, or give a longer --timeout",
     Fault.UNREACHABLE: "check host, port and network; brokers name hosts that may be known only inside the cluster",
     Fault.CERTIFICATE: "give the CA with --ca-file, and the host by the name that its certificate has",
     Fault.CUT: "the connection ended within the answer; try again",
+    Fault.PACKED: "check what is between here and the broker: it packs answers in its own way",
     Fault.NOT_JSON: "check whether this is the address of the admin API (web service, not 6650)",
+    Fault.MALFORMED: "this part is left out; check what answers at this address",
     Fault.TOO_LARGE: "give a larger --max-answer, or narrow what is read with --namespace and --topic",
     Fault.REDIRECT_LOOP: "brokers redirect the request to each other; nobody owns what was requested",
-    Fault.REDIRECT_REFUSED: "redirects are followed to brokers of this cluster only; ask the right address",
+    Fault.REDIRECT_REFUSED: "only the same request is sent again, and only to brokers that this cluster lists; give the"
+    " address that it should be sent to",
     Fault.STOPPED: "the reading was stopped before it was requested",
-    Fault.UNWRITABLE: "its name is too long for a file",
+    Fault.UNWRITABLE: "its name is too long for a file, or the file of another answer has that name",
 }
 
 
@@ -123,7 +131,11 @@ def summed_up(gaps: Iterable[Gap]) -> list[str]:
     sentences = []
     for (fault, status), count in counts.most_common():
         first = next(gap for gap in listed if (gap.fault, gap.status) == (fault, status))
-        what = f"{count:,} request{'' if count == 1 else 's'} without an answer"
+        what = (
+            counted(count, "answer") + " that cannot be used whole"
+            if fault is Fault.MALFORMED
+            else (counted(count, "request") + " without an answer")
+        )
         code = f" ({status})" if status else ""
         named = f"{'' if count == 1 else 'first '}{first.origin}{first.path}"
         reason = f": {first.reason}" if first.reason else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import quote
 
@@ -18,6 +19,18 @@ LOAD_REPORT: Final = f"{OF_ONE_BROKER}load-report"
 METRICS: Final = f"{OF_ONE_BROKER}metrics"
 TENANTS: Final = "/admin/v2/tenants"
 DOMAINS: Final = ("persistent", "non-persistent")
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_LOST_IN_A_DUMP: Final = re.compile(r"^\.|\.(?=(?:json|gz)$)", re.IGNORECASE)
+"""Dots in the name of a folder or a file that hide it, or make it end as the file of an answer does."""
+
+
+def can_be_sent(name: str) -> bool:
+    r"""Whether a name can be a part of a request: half a surrogate pair, which JSON can name, is in no text.
+
+    >>> can_be_sent("ü"), can_be_sent("\ud800")
+    (True, False)
+    """
+    return name.isascii() or not _SURROGATES.search(name)
 
 
 def segment(name: str) -> str:
@@ -76,9 +89,14 @@ def of_topic(name: TopicName, what: str) -> str:
 
 
 def file_of(path: str) -> str:
-    """The file of an answer, below the folder of its moment."""
+    """The file of an answer, below the folder of its moment.
+
+    >>> file_of("/admin/v2/namespaces/t/x.json/bundles"), file_of("/admin/v2/namespaces/t/.x?applied=true")
+    ('admin/v2/namespaces/t/x%2Ejson/bundles.json', 'admin/v2/namespaces/t/%2Ex@applied=true.json')
+    """
     route, _, query = path.partition("?")
-    return route.lstrip("/") + (f"@{query}" if query else "") + ".json"
+    names = (_LOST_IN_A_DUMP.sub("%2E", name) for name in route.lstrip("/").split("/"))
+    return "/".join(names) + (f"@{query}" if query else "") + ".json"
 
 
 def _joined(namespace: str) -> str:

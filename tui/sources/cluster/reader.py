@@ -11,7 +11,6 @@ share of all else, and keeps the rest with the time at which that was read.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -25,9 +24,10 @@ from engine.admin.namespaces import decode_topic_list
 from engine.admin.requests import release_text
 from engine.admin.topics import broker_stats_of
 from engine.balance.settings import EXTENSIBLE_CLASS
+from engine.config import CURRENT, behaviour_of
 from engine.errors import Rejection
-from engine.names import TopicName, parse_topic_name, partition_name, refuse_namespace
-from engine.text import visible
+from engine.names import SEGMENT, TopicName, parse_topic_name, partition_name, refuse_namespace
+from engine.text import counted
 from tui.sources.cluster import paths
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import OUT_OF_REACH, Answer, ClusterOutOfReachError, Fault, Gap
@@ -45,7 +45,6 @@ from tui.sources.cluster.refresh import (
 from tui.sources.cluster.rounds import Key, StatisticsRequest, Turn, due, oldest_groups
 from tui.sources.cluster.scope import SYSTEM_NAMESPACES, Scope, detail_requests, topics_with_backlog
 
-_BROKER: Final = re.compile(r"[A-Za-z0-9._\-\[\]:]{1,260}")
 _MOST_PARTITIONS: Final = 100_000
 _WRITTEN_EVERY_S: Final = 60.0
 """How often brokers write their reports by default."""
@@ -106,6 +105,7 @@ class _Reading:
         self._is_extensible = False
         """Whether the settings name the load manager that refuses to report loads."""
         self._assumed: list[str] = []
+        self._serves_segments = CURRENT.serves_segment_statistics
 
     async def run(self) -> ClusterReading:
         self._earlier.decoded.begin()
@@ -251,12 +251,19 @@ class _Reading:
             return ""
         release = release_text(answer.data)
         if release:
+            behaviour = behaviour_of(release)
+            if not isinstance(behaviour, Rejection):
+                self._serves_segments = behaviour.serves_segment_statistics
             return release
         self._answers.remove(answer)
-        text = " ".join(visible(answer.data[:40].decode("utf-8", "replace")).split())
-        origin = self._client.access.origin
-        self._gaps.append(Gap(paths.VERSION, Fault.NOT_JSON, f"the release is {text!r}", origin, 200))
+        text = self._client.shortened(answer.data.decode("utf-8", "replace"))[:40]
+        self._note(answer, f"the release is {text!r}", Fault.NOT_JSON)
         return ""
+
+    def _note(self, answer: Answer, reason: str, fault: Fault = Fault.MALFORMED) -> None:
+        """Count what of an answer cannot be used as a gap."""
+        origin = self._client.origin_of_broker(answer.broker) or self._client.access.origin
+        self._gaps.append(Gap(answer.path, fault, self._client.shortened(reason), origin, 200))
 
     async def _cluster(self) -> str:
         """The name of this cluster, and the settings of its brokers on the way."""
@@ -264,6 +271,9 @@ class _Reading:
             self._ask(paths.RUNTIME, hides=True), self._ask(paths.DYNAMIC, hides=True), self._ask(paths.CLUSTERS)
         )
         settings = _object(runtime)
+        if isinstance(runtime, Answer) and not isinstance(_value(runtime), dict):
+            self._answers.remove(runtime)
+            self._note(runtime, "it is not an object")
         if not settings:
             self._assumed.append("settings")
         self._is_extensible = settings.get("loadManagerClassName") == EXTENSIBLE_CLASS
@@ -290,7 +300,11 @@ class _Reading:
         answer = await self._ask(paths.brokers_of(cluster) if cluster else paths.BROKERS)
         if isinstance(answer, Gap):
             self._read_lists_again(())
-        brokers = tuple(dict.fromkeys(broker for broker in _texts(answer) if _BROKER.fullmatch(broker)))
+        can_be_asked = {broker: bool(self._client.origin_of_broker(broker)) for broker in _texts(answer)}
+        brokers = tuple(broker for broker, can_be in can_be_asked.items() if can_be)
+        odd = [broker for broker, can_be in can_be_asked.items() if not can_be]
+        if odd and isinstance(answer, Answer):
+            self._note(answer, f"{counted(len(odd), 'id')} that nobody can connect to, first {odd[0]!r}")
         self._client.trust(brokers)
         return brokers
 
@@ -305,6 +319,10 @@ class _Reading:
                 return
         else:
             topics = self._topics_in(loaded, at).topics
+            odd = [topic for topic in topics if not paths.can_be_sent(topic)]
+            if odd:
+                self._note(loaded, f"{counted(len(odd), 'name')} that cannot be sent, first {odd[0]!r}")
+                topics = {topic: facts for topic, facts in topics.items() if paths.can_be_sent(topic)}
             self._loaded.update(topics)
             self._broker_of.update(dict.fromkeys(topics, at))
         await self._load_of(at, in_view)
@@ -379,13 +397,15 @@ class _Reading:
                 counts[text] = count
         return counts
 
-    def _says_more(self, topic: str) -> bool:
+    def _says_more(self, topic: str, name: TopicName) -> bool:
         """Whether statistics of a topic say more than the list of loaded topics did."""
+        if name.domain == SEGMENT and not self._serves_segments:
+            return False
         return not self._scope.skips_idle or topic not in self._loaded or bool(self._loaded[topic].subscriptions)
 
     async def _statistics(self, plan: Plan) -> int:
         """Ask for statistics of the topics that have more to say than the lists; return how many have no answer."""
-        detailed = [text for text in plan.asked if self._says_more(text)]
+        detailed = [text for text, name in plan.asked.items() if self._says_more(text, name)]
         known = self._earlier.statistics
         if known is None or known[0] != detailed:
             known = detailed, list(self._requests(detailed, plan))

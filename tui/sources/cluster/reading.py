@@ -6,6 +6,7 @@ A dump mirrors the admin API, with a folder for each moment, which appears when 
 from __future__ import annotations
 
 import errno
+import os
 import secrets
 import shutil
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ from engine.admin.moments import Moment, read_moments
 from engine.errors import InputError
 from tui.sources.cluster import paths
 from tui.sources.cluster.outcomes import Answer, Fault, Gap
+from tui.sources.cluster.redaction import NO_SECRET, Secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +124,21 @@ def moment_of(reading: ClusterReading, earlier: EarlierAnswers, *, limit_bytes: 
     return replace(moment, at_ms=reading.at_ms, older=reading.older)
 
 
-_NOT_ON_THIS_DISK: Final = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
+_NOT_ON_THIS_DISK: Final = frozenset(
+    {errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ, errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
+)
+"""The disk takes no file of that name, or none beside those that are there; it has no fault."""
 _DRAFT: Final = ".ringside-"
+_OWN_FOLDER: Final = 0o700
+_OWN_FILE: Final = 0o600
 
 
 def prepare_dump(folder: Path) -> None:
     """Make the folder of a dump. Raises ``InputError`` for one that holds other things than moments."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        _make_folder(folder)
         others = [entry.name for entry in folder.iterdir() if not _is_ours(entry)]
-    except FileExistsError as error:
+    except (FileExistsError, NotADirectoryError) as error:
         raise InputError(f"{folder}: is a file; name a folder for the dump") from error
     if others:
         shown = ", ".join(sorted(others)[:3])
@@ -142,19 +149,27 @@ def _is_ours(entry: Path) -> bool:
     return moment_ms(entry.name) is not None or entry.name.startswith(_DRAFT)
 
 
-def write_moment(folder: Path, reading: ClusterReading) -> tuple[Path, tuple[Gap, ...]]:
+def _make_folder(folder: Path) -> None:
+    """Make a folder that only its owner can read, with those above it, unless it is there."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(_OWN_FOLDER)
+
+
+def write_moment(folder: Path, reading: ClusterReading, secret: Secret = NO_SECRET) -> tuple[Path, tuple[Gap, ...]]:
     """Write a moment, and return its folder and the answers whose names this disk does not take.
 
-    The folder gets its name when all of it is written. Raises ``OSError`` where it cannot be written.
+    The folder gets its name when all of it is written. ``secret`` is in no file and in no name. Raises ``OSError``
+    where it cannot be written.
     """
     draft = folder / f"{_DRAFT}{secrets.token_hex(8)}.part"
-    draft.mkdir()
+    draft.mkdir(_OWN_FOLDER)
     left_out: list[Gap] = []
     place = folder / reading.moment_name
     try:
-        for file in reading.files():
-            if not _written(draft, file):
-                path = "/" + file.name.partition("/")[2].removesuffix(".json")
+        for file in reading.files_of_moment():
+            if not _written(draft / secret.hide(file.name), secret.hide_in(file.data)):
+                path = "/" + file.name.removesuffix(".json")
                 left_out.append(Gap(path, Fault.UNWRITABLE, "", reading.origin))
         draft.rename(place)
     except BaseException:
@@ -163,13 +178,18 @@ def write_moment(folder: Path, reading: ClusterReading) -> tuple[Path, tuple[Gap
     return place, tuple(left_out)
 
 
-def _written(draft: Path, file: AnswerFile) -> bool:
-    target = draft / file.name.partition("/")[2]
+def _written(target: Path, data: bytes) -> bool:
+    """Write a new file; False where another one has its name, or the disk takes no such name."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(file.data)
+        _make_folder(target.parent)
+        with open(target, "xb", opener=_private) as file:
+            file.write(data)
     except OSError as error:
         if error.errno in _NOT_ON_THIS_DISK:
             return False
         raise
     return True
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, _OWN_FILE)

@@ -17,7 +17,7 @@ import msgspec
 
 from engine.config import BrokerSettings
 from engine.diagnosis.limits import NOT_MODELLED
-from engine.errors import InputError, Rejection, RingsideError
+from engine.errors import InputError, Rejection, RingsideError, fault_of_ours
 from tui.sources.cluster import paths
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
@@ -183,16 +183,23 @@ class Follower:
         if self._runner is None:
             self._runner = asyncio.Runner()
         turn = replace(self._turn, view=view or InView(), view_only=view_only)
-        reading = self._runner.run(self._read(stop, on_progress, turn))
-        return with_settings(reading, self._source.settings)
+        try:
+            return self._runner.run(self._read(stop, on_progress, turn))
+        except ClusterOutOfReachError:
+            raise
+        except Exception:
+            # What is half done, and tasks that are still under way, are of no use to the next reading.
+            self.close()
+            raise
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Let the connections go, and forget what was read."""
         if self._runner is not None:
             if self._client is not None:
                 self._runner.run(self._client.__aexit__())
             self._runner.close()
         self._runner = self._client = None
+        self._earlier, self._readings = Earlier(), 0
 
     async def _read(self, stop: threading.Event | None, on_progress: OnProgress | None, turn: Turn) -> ClusterReading:
         asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
@@ -210,7 +217,7 @@ class Follower:
             self._earlier, self._readings = Earlier(), 0
             raise
         self._earlier.answers = {(answer.path, answer.broker): answer for answer in reading.answers}
-        return reading
+        return with_settings(reading, self._source.settings)
 
 
 class ReadsAgain(Protocol):
@@ -296,8 +303,8 @@ class Feed(Generic[T]):
                     return
                 self._woken.clear()
                 view_only = time.monotonic() < next_s
-                # The listener is gone once its loop is closed.
-                with suppress(RuntimeError):
+                # A listener that is gone, its loop closed, or that fails has the next picture to do better with.
+                with suppress(Exception):
                     self.turn(arrived, missed, progressed, view_only=view_only)
                 if not view_only:
                     next_s = time.monotonic() + self.every_s
@@ -312,7 +319,10 @@ class Feed(Generic[T]):
         *,
         view_only: bool = False,
     ) -> None:
-        """Read once and report the picture or the failure, and the progress of a reading that takes long."""
+        """Read once and report the picture or the failure, and the progress of a reading that takes long.
+
+        Nothing that comes in, and no fault of ours in reading it, ends the feed.
+        """
         try:
             reading = self._source.read(
                 stop=self._stop, on_progress=_SpacedProgress(progressed), view=self._view, view_only=view_only
@@ -324,8 +334,8 @@ class Feed(Generic[T]):
                 return
             self._last = reading
             picture = self._make(reading)
-        except RingsideError as error:
+        except Exception as error:
             if not self._stop.is_set():
-                missed(str(error))
+                missed(str(error) if isinstance(error, RingsideError) else fault_of_ours(error))
             return
         arrived(picture)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import os
+import socket
 from pathlib import Path
 
 import pytest
 
 from engine.errors import InputError
+from tests.starting import piped
 from tui.sources.cluster.access import AccessChoice, access_of, origin_of
 
 URL = "http://localhost:8080"
@@ -89,6 +92,38 @@ def test_a_token_that_no_header_can_carry_is_refused_without_being_shown(tmp_pat
 def test_what_cannot_be_read_is_said(choice: AccessChoice) -> None:
     with pytest.raises(InputError):
         access_of(URL, choice, {})
+
+
+@pytest.mark.parametrize("option", ["token_file", "basic_file", "client_conf", "ca_file", "cert_file", "key_file"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "socket", "nothing"])
+def test_what_is_no_file_is_refused_by_its_kind(tmp_path: Path, option: str, kind: str) -> None:
+    """Without waiting, and without the words of what reads it."""
+    path = tmp_path / "x"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "folder":
+            path.mkdir()
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(os.path.relpath(path))
+    with pytest.raises(InputError) as refused:
+        access_of("https://localhost", AccessChoice(**{option: str(path)}), {}).tls.context()
+    assert str(path) in str(refused.value)
+    assert ("no file" in str(refused.value)) == (kind in ("device", "folder", "socket"))
+    assert ("nobody writes" in str(refused.value)) == (kind == "pipe")
+
+
+def test_a_token_and_a_client_conf_come_through_pipes() -> None:
+    with piped(f"{TOKEN}\n".encode()) as token, piped(b"tlsTrustCertsFilePath=/ca.pem\n") as conf:
+        access = access_of(URL, AccessChoice(token_file=token, client_conf=conf), {})
+    assert (access.secret.header, access.tls.ca_file) == (f"Bearer {TOKEN}", "/ca.pem")
+
+
+def test_no_client_conf_is_read_from_nowhere() -> None:
+    assert access_of(URL, AccessChoice(), {"PULSAR_CLIENT_CONF": "/dev/null"}).tls.ca_file == ""
 
 
 def test_an_unknown_plugin_is_refused_without_its_parameters(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from engine.admin.files import moment_ms
 from tests.playing.server import Played, failing, playing, recorded, status
 from tests.tui.cli.conftest import Run, run
+from tests.tui.sources.cluster.test_redaction import SECRET_AS
 from tui.cli.commands import record
 
 __all__ = ["run"]
@@ -171,6 +172,78 @@ def test_a_token_is_in_no_file_of_a_dump(run: Run, monkeypatch: pytest.MonkeyPat
     with playing(failing("tenants", Played(f'["public", "{TOKEN}"]'.encode()))) as server:
         assert run("record", server.url, "dump", "--token-file", "token").code == 0
     assert not [name for name, data in files(Path("dump")).items() if TOKEN.encode() in data or TOKEN in name]
+
+
+@pytest.mark.parametrize("form", SECRET_AS)
+def test_a_token_that_a_broker_repeats_in_any_form_is_in_no_file_of_a_dump(run: Run, form: str) -> None:
+    Path("token").write_text(TOKEN)
+    said = SECRET_AS[form](TOKEN)
+    with playing(failing("/clusters$", Played(f'["standalone", "{said}"]'.encode()))) as server:
+        assert run("record", server.url, "dump", "--token-file", "token").code == 0
+    saved = files(Path("dump"))
+    assert [json.loads(data) for name, data in saved.items() if name.endswith("/clusters.json")] == [
+        ["standalone", "***"]
+    ]
+    assert not [name for name, data in saved.items() if said.encode() in data or TOKEN.encode() in data]
+
+
+def test_a_topic_that_is_called_like_the_token_is_read_and_its_name_is_nowhere(run: Run) -> None:
+    """It is a part of requests to the cluster, of names of files, and of all that is said about the topic."""
+    Path("token").write_text(TOKEN)
+    answers = {
+        path.replace("keys x", TOKEN): data.replace(b"keys x", TOKEN.encode()) for path, data in recorded().items()
+    }
+    with playing(failing("internalStats", status(404, f"no {TOKEN}")), answers=answers) as server:
+        for words in (["why"], ["lint"], ["verify"], ["live", "--once", "--subscription", "ks"], ["live", "--json"],
+                      ["exporter", "--once"], ["record"]):  # fmt: skip
+            target = ["dump"] if words == ["record"] else []
+            ran = run(words[0], server.url, *target, *words[1:], "--token-file", "token")
+            assert ran.code in (0, 1)
+            assert TOKEN not in f"{ran.out} {ran.err} {words}"
+        assert any(request.path.endswith(f"/{TOKEN}/stats") for request in server.requests)
+    saved = files(Path("dump"))
+    assert any("default/***/stats" in name for name in saved)
+    assert not [name for name, data in saved.items() if TOKEN.encode() in data or TOKEN in name]
+
+
+@pytest.mark.parametrize("password", ["public", "1", "standalone", "persistent", "4.2.4", "c-0", "orders-partition-0"])
+def test_a_password_that_is_a_word_of_the_answers_changes_no_reading(run: Run, password: str) -> None:
+    Path("password").write_text(f"admin:{password}\n")
+    with playing() as server:
+        plain = run("verify", server.url, "--json")
+        ran = run("verify", server.url, "--json", "--basic-file", "password")
+        requests = {request.path for request in server.requests}
+    assert (ran.code, ran.err, "***" in "".join(requests)) == (0, "", False)
+    first, second = (json.loads(each.out) for each in (plain, ran))
+    assert [first[member] for member in ("compared", "agree")] == [second[member] for member in ("compared", "agree")]
+
+
+def test_a_dump_with_a_password_that_is_a_word_is_as_without(run: Run) -> None:
+    Path("password").write_text("admin:public\n")
+    with playing() as server:
+        for folder, words in (("plain", []), ("dump", ["--basic-file", "password"])):
+            assert run("record", server.url, folder, *words).code == 0
+    one, other = (
+        {name.partition("/")[2]: data for name, data in files(Path(each)).items()} for each in ("plain", "dump")
+    )
+    assert one == other
+
+
+def test_a_control_character_of_an_argument_is_not_printed(run: Run) -> None:
+    with playing() as server:
+        ran = run("record", server.url, "a\x1b[31mb\x9b")
+    assert ran.code == 0
+    assert not [char for char in ran.out + ran.err if (char < " " and char != "\n") or "\x7f" <= char < "\xa0"]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://xn--a/", "http://xn--a.b:8080", "http://a..b", "http://h:0", "http://h/?t=s3cret"]
+)
+def test_an_address_that_is_none_ends_in_a_sentence(run: Run, url: str) -> None:
+    ran = run("why", url)
+    assert ran.code in (2, 3)
+    assert len(ran.err.splitlines()) == 1
+    assert "unexpected" not in ran.err and "s3cret" not in ran.err
 
 
 def test_settings_that_cannot_be_read_are_assumed_or_given(run: Run) -> None:

@@ -23,6 +23,7 @@ from tui.sources.cluster.reader import read_cluster
 from tui.sources.cluster.reading import ClusterReading, moments_read
 from tui.sources.cluster.refresh import Earlier
 from tui.sources.cluster.scope import Scope
+from tui.sources.cluster.source import with_settings
 
 LOADED = "/admin/v2/broker-stats/topics"
 RUNTIME = "/admin/v2/brokers/configuration/runtime"
@@ -206,6 +207,68 @@ def test_secrets_of_the_brokers_are_not_kept(read: Read) -> None:
     (kept,) = (json.loads(answer.data) for answer in reading.answers if answer.path == RUNTIME)
     assert kept["brokerClientAuthenticationParameters"] == kept["bookkeeperTLSTrustStorePassword"] == "***"
     assert kept["activeConsumerFailoverConsistentHashing"] == "false"
+
+
+BROKERS = "/admin/v2/brokers/standalone"
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        (BROKERS, b'["["]'),
+        (BROKERS, b'["[]:1", "[v1.x]:1", "127.0.0.1:8080:1"]'),
+        (BROKERS, b'["127.0.0.1:99999", "127.0.0.1:-1", "127.0.0.1:0"]'),
+        (BROKERS, b'["a..b:1", "a b:1", "user@b:1", "b:1/x", "256.1.1.1:1", "", "%61:1"]'),
+        (BROKERS, b'["' + b"a" * 64 + b':1"]'),
+        (RUNTIME, b"1"),
+        (RUNTIME, b'["clusterName"]'),
+        (RUNTIME, b"null"),
+    ],
+    ids=str,
+)
+def test_an_answer_of_another_kind_is_one_gap_and_costs_nothing_else(read: Read, path: str, answer: bytes) -> None:
+    with playing(answers={**recorded(), path: answer}) as server:
+        reading = read(server)
+    (gap,) = reading.gaps
+    assert (gap.fault, gap.path) == (Fault.MALFORMED, path)
+    assert (reading.brokers, reading.topics, reading.topics_read) == ((), 10, 10) or path == RUNTIME
+    settled = with_settings(reading, (("activeConsumerFailoverConsistentHashing", "true"),))
+    assert len(combined(moments_read([settled], limit_bytes=10**9)).topics) == 11
+
+
+def test_the_good_ids_of_a_list_of_brokers_are_used(read: Read) -> None:
+    with playing() as second, playing() as server:
+        server.answers[BROKERS] = json.dumps([server.broker, "[", second.broker, "b:70000"]).encode()
+        reading = read(server)
+        assert second.requests
+    assert reading.brokers == (server.broker, second.broker)
+    (gap,) = (gap for gap in reading.gaps if gap.path == BROKERS)
+    assert gap.fault is Fault.MALFORMED
+    assert "2 ids" in gap.reason
+
+
+def test_a_topic_whose_name_cannot_be_sent_is_a_gap_and_the_others_are_read(read: Read) -> None:
+    loaded = json.loads(recorded()[LOADED])
+    topics = next(iter(loaded["public/default"].values()))["persistent"]
+    topics["persistent://public/default/\ud800"] = next(iter(topics.values()))
+    with playing(answers={**recorded(), LOADED: json.dumps(loaded).encode()}) as server:
+        reading = read(server)
+    (gap,) = reading.gaps
+    assert (gap.fault, gap.path, reading.topics) == (Fault.MALFORMED, LOADED, 10)
+    assert len(reading.answers) == EVERYTHING
+
+
+@pytest.mark.parametrize(("release", "asked"), [("4.2.4", False), ("5.0.0-M1", True), ("5.0.1", False), ("", False)])
+def test_statistics_of_segments_are_asked_for_where_brokers_have_them(read: Read, release: str, asked: bool) -> None:
+    loaded = json.loads(recorded()[LOADED])
+    topics = next(iter(loaded["public/default"].values()))["persistent"]
+    topics["segment://public/default/x/0000-7fff-0"] = next(iter(topics.values()))
+    answers = {**recorded(), LOADED: json.dumps(loaded).encode(), "/admin/v2/brokers/version": release.encode()}
+    with playing(answers=answers) as server:
+        reading = read(server)
+        paths = [request.path for request in server.requests if "/segment/" in request.path]
+    assert paths == ["/admin/v2/segment/public/default/x%2F0000-7fff-0/stats"] * asked
+    assert (len(reading.gaps), reading.topics) == (int(asked or not release), 11)
 
 
 def test_names_of_a_cluster_never_lead_out_of_its_folder(read: Read) -> None:
