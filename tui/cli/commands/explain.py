@@ -10,7 +10,7 @@ import click
 from tui.cli.exits import FINE
 from tui.cli.key_options import SharingChoice, sharing_options
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import json_text, write_out, write_page
+from tui.cli.output import json_text, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
     from engine.keyshared.keys import EntryMetadata
@@ -149,6 +149,7 @@ def explain_topic(
         raise click.UsageError("--partitions belongs to a planned topic; give --consumers A,B,C too")
     else:
         session = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
+        say_problems(session.problems)
     try:
         explanation = topic_or_turn(session, topic, what_if)
     except InputError:
