@@ -8,14 +8,13 @@ from hypothesis import HealthCheck, settings
 from tests import thrift
 from tests.golden import plugin as golden
 from tests.lab import plugin as lab
-from tests.thrift import pytest_collection_finish, pytest_unconfigure
+from tests.thrift import pytest_collection_finish
 
 __all__ = [
     "pytest_addoption",
     "pytest_collection_finish",
     "pytest_configure",
     "pytest_terminal_summary",
-    "pytest_unconfigure",
 ]
 
 

@@ -7,6 +7,7 @@ apps have in common is in ``textual_memo``.
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -20,6 +21,9 @@ GC_THRESHOLDS: Final = (50_000, 10, 20)
 
 def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(*GC_THRESHOLDS)
+    # At the end of the process all objects are examined again, since libraries report on stderr what seems leaked: not
+    # before, for pytest itself collects five times when it is done, a second for each.
+    atexit.register(gc.unfreeze)
     config.pluginmanager.register(_DoctestsWhereTheyAre())
 
 
@@ -40,11 +44,6 @@ def pytest_collection_finish() -> None:
     """Modules and collected tests stay to the end: the collector need not examine them."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_unconfigure() -> None:
-    """At the end of the process all objects are examined again: libraries report on stderr what seems leaked."""
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

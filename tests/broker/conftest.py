@@ -23,8 +23,9 @@ SHORT = 10
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = f"{Path(__file__).parent}{os.sep}"  # comparing paths takes a second for all tests of the project
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.xdist_group("broker"))
 
 

@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,10 +55,16 @@ def packed(data: bytes, encoding: str) -> Played:
     return Played(data, headers={"Content-Encoding": encoding})
 
 
+@cache
 def bomb() -> bytes:
-    """A few bytes of gzip for 400 MB."""
+    """A few bytes of gzip for 400 MB: the same 10 MB again and again, packed twice only."""
+    block, times, checksum = bytes(10**7), 40, 0
     packer = zlib.compressobj(9, wbits=31)
-    return b"".join(packer.compress(bytes(10**7)) for _ in range(40)) + packer.flush()
+    first, again = (packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    for _ in range(times):
+        checksum = zlib.crc32(block, checksum)
+    end = b"\x03\x00" + checksum.to_bytes(4, "little") + (times * len(block)).to_bytes(4, "little")
+    return first + again * (times - 1) + end
 
 
 def moved(target: str) -> Played:
