@@ -70,7 +70,7 @@ def test_a_planted_bug_is_found_shrunk_and_kept(tmp_path: Path) -> None:
     failure: Failure | None = None
     with bench("tests.hostile.planted:billions_of_messages") as place:
         for number in range(2_000):
-            case, _ = drawn(11, number, ("answers",))
+            case, _ = drawn(3, number, ("answers",))
             if len(case.content()) <= 250 or not re.search(_PLANTED, case.content()):
                 continue
             failure = place.failure(case, (("{}", "--once"),))
@@ -89,10 +89,12 @@ def test_a_planted_bug_in_journals_is_found(tmp_path: Path) -> None:
     """The check sum fits after every change, so that changes get as far as the events."""
     with bench("tests.hostile.planted:negative_consumer_ids") as place:
         result = None
-        for number in range(400):
+        for number in range(2_000):
             case, _ = drawn(3, number, ("journals",))
             if b'"consumer_id":-' in case.content():
-                result = result or place.failure(case, (("replay", "{}", "--once"),))
+                result = place.failure(case, (("replay", "{}", "--once"),))
+            if result is not None:
+                break
         assert result is not None and result.sort == "zerodivisionerror"
 
 
