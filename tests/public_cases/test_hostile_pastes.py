@@ -121,12 +121,11 @@ def test_references_in_yaml_are_refused() -> None:
 
 
 def test_a_sound_answer_never_goes_to_the_reader_of_pastes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.admin import documents
 
     def never(*_: object) -> None:
         raise AssertionError("a sound answer was searched for others")
 
-    monkeypatch.setattr(documents, "read_paste", never)
+    monkeypatch.setattr("engine.reading.paste.read_paste", never)
     for answer in recorded():
         path, _, query = answer.path.partition("?")
         assert _opened(answer.data) is not None or "/stats" in path, query
