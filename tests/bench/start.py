@@ -20,8 +20,10 @@ from tests.process.terminal import Terminal
 RUNS = 7
 FRAME, CONTENT = "opening the embedded cluster", "billing-9"
 ROOT = Path(__file__).resolve().parents[2]
-# As a user has it: compiled modules are kept, so that only the first of the runs compiles.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+# As a user has it: compiled modules are kept, so that only the first of the runs compiles, and the size is that of the
+# terminal. Readline, which pytest loads, leaves 80 columns to the processes that it starts; not all consumers fit there.
+_NOT_A_USERS = ("PYTHONDONTWRITEBYTECODE", "COLUMNS", "LINES")
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _NOT_A_USERS}
 
 
 def best_ms(action: Callable[[], None], runs: int) -> float:
