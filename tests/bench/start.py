@@ -21,7 +21,7 @@ RUNS = 7
 FRAME, CONTENT = "opening the embedded cluster", "billing-9"
 ROOT = Path(__file__).resolve().parents[2]
 # As a user has it: compiled modules are kept, so that only the first of the runs compiles, and the size is that of the
-# terminal. Readline, which pytest loads, leaves 80 columns to the processes that it starts; not all consumers fit there.
+# terminal. Readline, which pytest loads, leaves 80 columns to the processes that it starts; not all consumers fit.
 _NOT_A_USERS = ("PYTHONDONTWRITEBYTECODE", "COLUMNS", "LINES")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _NOT_A_USERS}
 
