@@ -127,7 +127,15 @@ def state_hint(view: ProducersView) -> str:
     opened = (
         f"{counted(foot.ready, 'producer')} {have} opened {foot.broker_producers:,} of {foot.pairs:,} pairs ({share})."
     )
+    if foot.full:
+        return f"{opened} {_full(foot)}"
     return f"{opened} T sends by all, t by the selected one, m adds partitions, f says what a send would do."
+
+
+def _full(foot: ProducersFoot) -> str:
+    take = "takes" if foot.full == 1 else "take"
+    of = counted(foot.partitions, "partition")
+    return f"{foot.full:,} of {of} {take} no other producer (maxProducersPerTopic): m adds partitions."
 
 
 def _happened(view: ProducersView) -> str:
@@ -148,6 +156,8 @@ def _next(view: ProducersView) -> str:
         return f"{counted(foot.pending_msgs, 'message')} {wait}: b repairs the partition."
     if any(row.known < foot.partitions for row in view.producers if row.state == "Ready"):
         return "Not everybody knows of the new partitions: > lets a minute pass."
+    if foot.full:
+        return _full(foot)
     if step.kind == "topic":
         return "f on a key shows whether it moved."
     if step.kind == "send" and view.counts.here.eager > foot.broker_producers:

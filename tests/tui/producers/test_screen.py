@@ -8,7 +8,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Label
 
-from engine.cluster.producers.state import ProducerTopic
+from engine.cluster.commands import SetSetting
+from engine.cluster.producers.state import ProducerPlan, ProducerTopic
 from engine.errors import Rejection
 from tests.tui.producer_scenes import hundred_app, producers_app, producers_screen
 from tests.tui.screens_under_test import after_keys, run, text_of
@@ -35,6 +36,20 @@ def test_the_first_screen_says_what_is_seen_and_which_key_to_press() -> None:
         "lazy start",
     ):
         assert words in screen, words
+
+
+@pytest.mark.parametrize(("limit", "full"), [(0, False), (3, True), (4, False)])
+def test_partitions_that_are_full_are_said_with_the_key_that_adds_some(limit: int, full: bool) -> None:
+    from engine.cluster.timeline import Timeline
+    from engine.scenarios.synthetic import synthetic_producers
+    from engine.views.producers.view import producers_view
+    from tests.engine.cluster.support import after
+    from tui.producers.words import state_hint
+
+    opened = synthetic_producers(ProducerPlan(count=3), 2)
+    state = after(opened.state, SetSetting("maxProducersPerTopic", str(limit)))
+    hint = state_hint(producers_view(Timeline.start(state, 0, "a test"), state.producer_topics[0].topic))
+    assert ("2 of 2 partitions take no other producer" in hint and "m adds partitions" in hint) is full
 
 
 def test_a_creates_producers_and_selects_the_last() -> None:
