@@ -14,6 +14,7 @@ from tests.golden.harness import (
     HERE,
     KEPT,
     LATER_KINDS,
+    SCALABLE,
     SHOWN_FAILURES,
     Line,
     _bulk_checkers,
