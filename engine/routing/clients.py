@@ -105,7 +105,7 @@ _BOOST: Final = KeyHash("BoostHash", lambda key: boost_hash(utf8(_text(key))))
 _CPP_JAVA: Final = KeyHash("JavaStringHash", lambda key: java_hash_of_bytes(utf8(_text(key)), signed=True) & _MASK_31)
 _GO_JAVA: Final = KeyHash("JavaStringHash", lambda key: java_hash_of_bytes(utf8(_text(key)), signed=False))
 _DOTNET: Final = KeyHash("DotnetStringHash", None, random="String.GetHashCode, which .NET seeds anew in every process")
-_NO_HASH: Final = KeyHash("none", None, random="a random number for every message, whatever its key")
+_NO_HASH: Final = KeyHash("none", None, random="a random partition for every message, whatever its key")
 
 
 def _named(*hashes: KeyHash) -> dict[str, KeyHash]:
