@@ -143,7 +143,7 @@ def resonance_of(selector: Selector, partitions: int, murmur_bits: int) -> Reson
         if not pieces:
             continue
         covered = _covered(pieces, modulus, selector.slots)
-        reached = covered[remainders].any(axis=1)
+        reached: NDArray[np.bool_] = np.asarray(covered[remainders].any(axis=1))
         for partition in stray:
             reached[partition] |= any(seen[partition].count_in(piece) for piece in pieces)
         busy += reached
