@@ -95,7 +95,8 @@ class HomeScreen(TableScreen):
 
     async def _read(self) -> None:
         self._listing = await in_background(self._load)
-        self.query_one("#title", PlainStatic).update(title_of(self._listing))
+        name = (" ringside", f"bold {hex_colour(self.colours.accent)}")
+        self.query_one("#title", PlainStatic).update(Text.assemble(name, f"  {title_of(self._listing)}", no_wrap=True))
         self.say("hint", HINT)
         self._list()
 
@@ -222,7 +223,7 @@ def title_of(listing: Listing) -> str:
     parts = [safe_name(listing.source), counted(kinds[False], "subscription")]
     parts += [counted(kinds[True], "topic") + " with producers"] if kinds[True] else []
     parts += [f"{verdicts[each.value]:,} {each.value}" for each in Verdict if each.harms and verdicts[each.value]]
-    return " ringside  " + " · ".join([*parts, f"Pulsar {listing.release}"])
+    return " · ".join([*parts, f"Pulsar {listing.release}"])
 
 
 def about(row: ListedRow) -> str:
