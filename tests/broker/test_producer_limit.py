@@ -160,6 +160,7 @@ def test_which_limit_counts(broker: Broker, seed: int, predictions: list[int]) -
     expected.append(ProducerLimit(2, "namespace policy"))
     state, found, _ = stage.read()
     assert producer_limit(state, stage.topic) == expected[-1] and found == ()
+    assert broker.admin("GET", f"{stage.path}/maxProducers?applied=true") == 2
     stage.settles(expected[-1], 1, 0)
     stage.limit_topic(1)
     expected.append(ProducerLimit(1, "topic policy"))
