@@ -18,7 +18,7 @@ from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_o
 from engine.errors import Rejection
 from engine.failover.model import Consumer
 from engine.names import namespace_of
-from engine.routing.producers.limits import NO_LIMIT, ProducerLimit, is_limited, limit_in_force
+from engine.producer_limit import NO_LIMIT, ProducerLimit, is_limited, limit_in_force
 
 
 @dataclass(frozen=True, slots=True)

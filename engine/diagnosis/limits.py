@@ -10,7 +10,7 @@ from engine.admin.facts import Snapshot
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, default_settings
 from engine.diagnosis.model import Setting
 from engine.names import PARTITION_SUFFIX
-from engine.routing.producers.limits import limit_in_force
+from engine.producer_limit import limit_in_force
 
 TOPIC_POLICY: Final = "topic policy"
 NAMESPACE_POLICY: Final = "namespace policy"

@@ -29,8 +29,8 @@ from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
 from engine.lint.topics import picked, places_by_bundle, sessions_at, traffic_of
+from engine.producer_limit import NO_LIMIT, ProducerLimit
 from engine.releases import SETTINGS
-from engine.routing.producers.limits import NO_LIMIT, ProducerLimit
 
 Case = TypeVar("Case")
 _ALL_OF_A_BROKER: Final = 300

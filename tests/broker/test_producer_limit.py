@@ -15,8 +15,8 @@ from engine.diagnosis.why import why
 from engine.errors import Rejection
 from engine.lint import Finding
 from engine.lint.doctor import lint
+from engine.producer_limit import ProducerLimit
 from engine.routing.producers import steps
-from engine.routing.producers.limits import ProducerLimit
 from engine.routing.producers.model import Created, ProducersState, Sent
 from engine.routing.producers.settings import AccessMode, ProducerSettings, Routing
 from engine.routing.producers.topic import PartitionedTopic, connect

@@ -36,8 +36,8 @@ from engine.cluster.state import ClusterState, find_producer_topic, producer_lim
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.memo import Remembered
+from engine.producer_limit import ProducerLimit
 from engine.routing.producers import steps as model
-from engine.routing.producers.limits import ProducerLimit
 from engine.routing.producers.model import (
     Closed,
     Created,

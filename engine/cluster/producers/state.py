@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engine.routing.producers.limits import LimitSource
+from engine.producer_limit import LimitSource
 from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from engine.diagnosis.limits import BROKER as LIMIT_OF_BROKER
 from engine.diagnosis.limits import NAMESPACE_POLICY
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
 from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen, parent_of
-from engine.routing.producers.limits import is_limited
+from engine.producer_limit import is_limited
 from engine.text import counted, joined, shell_line
 
 BROKER: Final = "broker_unacked_limit"

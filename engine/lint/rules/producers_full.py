@@ -23,7 +23,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
 
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.lint.model import ProducedTopic, World
-    >>> from engine.routing.producers.limits import ProducerLimit
+    >>> from engine.producer_limit import ProducerLimit
     >>> full = ProducedTopic("persistent://t/n/x", 3, frozenset(), (4, 5, 1), ProducerLimit(4, "namespace policy"))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), (), produced=(full,))
     >>> [finding.number("full_partitions") for finding in check(case)]

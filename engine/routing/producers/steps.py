@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from engine.errors import Rejection
+from engine.producer_limit import ProducerLimit
 from engine.routing.producers import producer as one
 from engine.routing.producers import topic as topics
-from engine.routing.producers.limits import ProducerLimit
 from engine.routing.producers.model import (
     Closed,
     Created,

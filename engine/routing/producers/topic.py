@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from engine.errors import Rejection
-from engine.routing.producers.limits import NO_LIMIT, ProducerLimit, counts
+from engine.producer_limit import NO_LIMIT, ProducerLimit, counts
 from engine.routing.producers.settings import AccessMode
 
 

@@ -52,7 +52,7 @@ from engine.cluster.producers.state import (
 from engine.cluster.state import ClusterState
 from engine.errors import InputError, Rejection
 from engine.names import namespace_of
-from engine.routing.producers.limits import ProducerLimit
+from engine.producer_limit import ProducerLimit
 from tests.engine.cluster.commands_strategy import any_text
 from tests.engine.cluster.producer_states import producers_of, timeline_after
 from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster, refusal

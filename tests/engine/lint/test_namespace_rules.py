@@ -20,7 +20,7 @@ from engine.lint.rules import (
     topic_crc32_twins,
     topic_lookup_fails,
 )
-from engine.routing.producers.limits import ProducerLimit
+from engine.producer_limit import ProducerLimit
 from tests.engine.lint.worlds import findings_by, namespace, topic, world
 
 HOT = bundle_hot_topic.RULE

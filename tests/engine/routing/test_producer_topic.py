@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.producers.limits import ProducerLimit, is_limited, limit_in_force
+from engine.producer_limit import ProducerLimit, is_limited, limit_in_force
 from engine.routing.producers.settings import AccessMode
 from engine.routing.producers.topic import (
     PartitionedTopic,
