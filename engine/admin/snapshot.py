@@ -36,6 +36,7 @@ from engine.admin.namespaces import (
 )
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
+from engine.admin.release_signs import SignReader
 from engine.admin.requests import (
     SCENARIO_NAME,
     TOPIC_POLICIES,
@@ -122,6 +123,7 @@ class AnswerCollector:
         self.ownership = OwnershipPolicies()
         self.written_loads: list[tuple[str, WrittenLoad]] = []
         self.measured = MeasuredLoads()
+        self.signs = SignReader()
         self.living: tuple[str, frozenset[str]] | None = None
         self.asked_loaded = self.configured = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
@@ -164,6 +166,7 @@ class AnswerCollector:
             kind, name, data = answer.kind, answer.name, answer.data
             listed = living_brokers(name, data) if kind in _LISTS else None
             self.living = (name, listed) if listed is not None else self.living
+            self.signs.take(kind, data)
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
             if kind in _NAMELESS:
                 unnamed.append(answer)
@@ -390,6 +393,7 @@ class AnswerCollector:
             tuple(self.written_loads),
             self.living,
             self.sums,
+            self.signs.signs() if self.version is None else frozenset(),
         )
         return bounded(snapshot)
 
