@@ -71,6 +71,8 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("explain", "key", "a", "--consumers", "a,a,b", "--mode", "auto-split", "--pulsar", "2.11.0"),
         ("explain", "key", "a", "--consumers", "a,a,b", "--pulsar", "2.11.0"),
         ("explain", "key", "a", "--ranges", "a=0-9", "--ranges", "b=20-30"),
+        ("explain", "key", "a", "--consumers", "a,b", "--partitions", "12", "--client", "rust"),
+        ("explain", "key", "a", "--partitions", "12", "--client", "php"),
         ("explain", "jobs", "mixed", "--subscription", "s"),
         ("explain", "jobs", "mixed", "--subscription", "alone"),
     ),
