@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise, product
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from engine.admin.inferred_release import NOTHING_INFERRED, InferredRelease
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.bulk import ConsumerList
 from engine.failover.choose import Rule, rule_in_force
@@ -22,6 +21,9 @@ from engine.failover.model import Consumer
 from engine.failover.ring import failover_ring
 from engine.hashing import murmur3_32, utf16_order
 from engine.text import natural_key
+
+if TYPE_CHECKING:  # imported where no answer names the release
+    from engine.admin.inferred_release import InferredRelease
 
 LevelBasis = Literal["order", "order and actives", "no broker's order", "contradiction"]
 MOST_LEVELS: Final = 4
@@ -219,7 +221,7 @@ def rules_in_force(
     """
     known = _known(releases)
     behaviours: Sequence[ReleaseBehaviour]
-    behaviours = [given_release] if given_release is not None else known or failover_forms(inferred or NOTHING_INFERRED)
+    behaviours = [given_release] if given_release is not None else known or failover_forms(inferred)
     choices = [given_flag] if given_flag is not None else sorted(set(flags)) or [False, True]
     evidence = list(observed)[:MOST_OBSERVED]
     candidates = [
@@ -244,12 +246,15 @@ def keeps_first_connected(behaviour: ReleaseBehaviour) -> bool:
     return behaviour.nonpartitioned_failover == "first-connected"
 
 
-def failover_forms(inferred: InferredRelease) -> tuple[ReleaseBehaviour, ...]:
+def failover_forms(inferred: InferredRelease | None) -> tuple[ReleaseBehaviour, ...]:
     """The newest release, then the newest of each older form of the rule, of those that can have printed the answers.
 
-    >>> [behaviour.label for behaviour in failover_forms(NOTHING_INFERRED)]
+    >>> [behaviour.label for behaviour in failover_forms(None)]
     ['5.0.1', '4.0.0', '2.11']
     """
+    from engine.admin.inferred_release import NOTHING_INFERRED
+
+    inferred = inferred or NOTHING_INFERRED
     older = (
         inferred.newest_with(lambda rules: not rules.knows_failover_consistent_hashing),
         inferred.newest_with(keeps_first_connected),

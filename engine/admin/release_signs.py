@@ -9,8 +9,8 @@ that brought it. ``clientVersion`` is the client's and proves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 from typing import Any, Final
@@ -130,26 +130,16 @@ SIGNS: Final[Mapping[str, Sign]] = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class SignReader:
-    """Collects the signs in some answers about topics."""
-
-    _answers: list[tuple[AnswerKind, bytes]] = field(default_factory=list)
-    _bytes: int = 0
-
-    def take(self, kind: AnswerKind, data: bytes) -> None:
-        """Remember an answer, unless there are enough."""
-        if kind in _TOPICS_OF and self._bytes + len(data) <= MOST_BYTES:
-            self._answers.append((kind, data))
-            self._bytes += len(data)
-
-    def signs(self) -> frozenset[str]:
-        """The ids of all signs. O(bytes), of at most ``MOST_BYTES``."""
-        found: set[str] = set()
-        for kind, data in self._answers:
+def signs_in(answers: Iterable[tuple[AnswerKind, bytes]]) -> frozenset[str]:
+    """The ids of all signs in answers; kinds other than statistics have none. O(bytes), of at most ``MOST_BYTES``."""
+    found: set[str] = set()
+    left = MOST_BYTES
+    for kind, data in answers:
+        if kind in _TOPICS_OF and len(data) <= left:
+            left -= len(data)
             for topic in islice(_TOPICS_OF[kind](data), _MOST_TOPICS):
                 found.update(_signs_of(topic))
-        return frozenset(found)
+    return frozenset(found)
 
 
 def _signs_of(topic: Mapping[str, Any]) -> Iterator[str]:

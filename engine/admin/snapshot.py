@@ -36,7 +36,6 @@ from engine.admin.namespaces import (
 )
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
-from engine.admin.release_signs import SignReader
 from engine.admin.requests import (
     SCENARIO_NAME,
     TOPIC_POLICIES,
@@ -123,7 +122,7 @@ class AnswerCollector:
         self.ownership = OwnershipPolicies()
         self.written_loads: list[tuple[str, WrittenLoad]] = []
         self.measured = MeasuredLoads()
-        self.signs = SignReader()
+        self.read: list[Answer] = []
         self.living: tuple[str, frozenset[str]] | None = None
         self.asked_loaded = self.configured = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
@@ -161,12 +160,12 @@ class AnswerCollector:
         self.configuration |= configuration_of(scenario[1])
         # Of two answers about a topic the later one counts, so the less complete one comes first.
         answers.sort(key=lambda answer: answer.name in requests and _says_less(requests[answer.name]), reverse=True)
+        self.read += answers
         unnamed: list[Answer] = []
         for answer in answers:
             kind, name, data = answer.kind, answer.name, answer.data
             listed = living_brokers(name, data) if kind in _LISTS else None
             self.living = (name, listed) if listed is not None else self.living
-            self.signs.take(kind, data)
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
             if kind in _NAMELESS:
                 unnamed.append(answer)
@@ -364,6 +363,14 @@ class AnswerCollector:
             return self.settings
         return rebased(self.settings, CURRENT, behaviour, self.configuration)
 
+    def _signs(self) -> frozenset[str]:
+        """The signs of a release that no answer names."""
+        if self.version is not None:
+            return frozenset()
+        from engine.admin.release_signs import signs_in
+
+        return signs_in((answer.kind, answer.data) for answer in self.read)
+
     def snapshot(self, title: str) -> Snapshot:
         measured = self.measured.written(self.written_loads)
         for name, written in measured.good:
@@ -393,7 +400,7 @@ class AnswerCollector:
             tuple(self.written_loads),
             self.living,
             self.sums,
-            self.signs.signs() if self.version is None else frozenset(),
+            self._signs(),
         )
         return bounded(snapshot)
 

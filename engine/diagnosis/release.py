@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.admin.facts import Snapshot
 from engine.admin.inference import Basis
-from engine.admin.inferred_release import InferredRelease, inferred_release
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of, release_of
 from engine.errors import Rejection
 from engine.releases import Release
+
+if TYPE_CHECKING:  # imported where no answer names the release
+    from engine.admin.inferred_release import InferredRelease
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +58,7 @@ def release_seen(snapshots: Sequence[Snapshot]) -> ReleaseSeen:
     if version is not None:
         known = behaviour_of(version)
         return ASSUMED if isinstance(known, Rejection) else ReleaseSeen(known, Basis.REPORTED)
+    from engine.admin.inferred_release import inferred_release
+
     inferred = inferred_release(snapshots)
     return ASSUMED if inferred is None else ReleaseSeen(inferred.behaviour, Basis.INFERRED, inferred)

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
-from engine.admin.inferred_release import InferredRelease, inferred_release
 from engine.admin.moments import Moment, combined, read_moments
 from engine.admin.partitions import bounded
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
@@ -30,6 +29,9 @@ from engine.names import TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of, unacked_of
 from engine.views.failover.model import Notice
+
+if TYPE_CHECKING:  # imported where no answer names the release
+    from engine.admin.inferred_release import InferredRelease
 
 RELEASE_ASSUMED: Final = "release-assumed"
 _MOST_ACTIVES: Final = 64
@@ -91,7 +93,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     groups, more = gather(snapshot, topics)
     notes += more
     named = release or snapshot.version
-    inferred = inferred_release([snapshot]) if named is None else None
+    inferred = _inferred(snapshot) if named is None else None
     behaviour = _behaviour(named, notes) if named is not None else _rules_shown(snapshot, groups, inferred, notes)
     settings = default_settings(behaviour) if snapshot.settings is None else _settings(snapshot, behaviour)
     if snapshot.settings is None and inferred is not None and inferred.classic:
@@ -199,6 +201,12 @@ def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
             if isinstance(piece, BundleRange):
                 ends.setdefault(namespace, {FULL_LOWER_BOUND, FULL_UPPER_BOUND}).update((piece.lower, piece.upper))
     return {namespace: BundleList(tuple(sorted(bounds))) for namespace, bounds in ends.items()}
+
+
+def _inferred(snapshot: Snapshot) -> InferredRelease | None:
+    from engine.admin.inferred_release import inferred_release
+
+    return inferred_release([snapshot])
 
 
 def _rules_shown(

@@ -14,7 +14,7 @@ from engine.admin.inferred_release import NOTHING_INFERRED, InferredRelease, inf
 from engine.admin.kinds import AnswerKind, is_scalar
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_owned, decode_policies
-from engine.admin.release_signs import SignReader
+from engine.admin.release_signs import signs_in
 from engine.admin.text import raw_object
 from engine.admin.topics import broker_stats_of
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
@@ -139,10 +139,8 @@ def _inferred(answers: Answers) -> InferredRelease | None:
     """What the shapes of the answers show of a release that none of them names."""
     if answers.version is not None:
         return None
-    signs = SignReader()
-    for answer in answers.answers:
-        signs.take(answer.kind, answer.data)
-    return inferred_release([Snapshot(answers.path, {}, signs=signs.signs())])
+    signs = signs_in((answer.kind, answer.data) for answer in answers.answers)
+    return inferred_release([Snapshot(answers.path, {}, signs=signs)])
 
 
 def rules_for(behaviours: Sequence[ReleaseBehaviour], settings: BrokerSettings, *, try_flag: bool) -> list[Rules]:
