@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.diagnosis.causes import failover, pace, slots
+from engine.diagnosis.causes import failover, pace, reached_limits, slots
 from engine.diagnosis.model import Cause, Diagnosis, Setting, Verdict
 from engine.diagnosis.seen import parent_of
 from engine.diagnosis.why import DECIDERS
@@ -32,6 +32,7 @@ _HARMLESS: Final = frozenset(
         pace.CATCHING_UP,
         slots.DIFFER,
         slots.BATCHES,
+        reached_limits.PRODUCERS_FULL,  # the rule producers-full says it of each topic
     }
 )
 

@@ -80,6 +80,8 @@ DECIDERS: Final = (
             also_quiet=True),
     Decider(slots.DIFFER, "no rule gives the reported hash ranges", _KEYS, slots.ranges_differ),
     Decider(pace.DELAYED, "messages were sent to be delivered later", _ALL, pace.delayed),
+    Decider(reached_limits.PRODUCERS_FULL, "as many producers as the limit allows", _ALL,
+            reached_limits.producers_full, also_quiet=True),
     Decider(failover.STANDBY, "consumers stand by", _FAILOVER, failover.standby, also_quiet=True),
     Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew, also_quiet=True),
     Decider(slots.BATCHES, "batches go by their first key", _KEYS, slots.batches),

@@ -23,6 +23,7 @@ from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings, rebased
+from engine.diagnosis.limits import TOPIC_POLICY, limits_of
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import TopicName, parse_topic_name
@@ -121,6 +122,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         loads=LoadTable.of(table, _loads(snapshot)),
         subscriptions=tuple(_in_columns(subscription, table) for subscription in subscriptions),
         key_subscriptions=shared,
+        producer_policies=_producer_policies(snapshot, behaviour),
         namespaces=_namespaces(snapshot, topics, settings, notes),
         next_consumer_id=max(
             (number + 1 for key_shared in shared for number in joined_ids(key_shared)), default=connected
@@ -136,6 +138,21 @@ def _settings(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> BrokerSettings
     reported = behaviour_of(snapshot.version or CURRENT.label)
     known = CURRENT if isinstance(reported, Rejection) else reported
     return rebased(snapshot.settings, known, behaviour, snapshot.configuration)
+
+
+def _producer_policies(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> dict[str, int]:
+    """The limits of producers that namespaces and topics have of their own."""
+    policies = {
+        namespace: limit
+        for namespace, members in snapshot.namespace_policies.items()
+        if isinstance(limit := members.get("max_producers_per_topic"), int) and limit >= 0
+    }
+    limits = limits_of([snapshot], behaviour)
+    for topic in snapshot.topic_policies:
+        setting = limits.max_producers(topic)
+        if setting.source in ("", TOPIC_POLICY) and isinstance(setting.value, int):
+            policies[topic] = setting.value
+    return policies
 
 
 def _in_columns(subscription: Subscription, table: TopicTable) -> Subscription:
