@@ -105,6 +105,7 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "topic": parent_of(diagnosis.topic),
         "topics": diagnosis.topics,
         "backlog": diagnosis.backlog,
+        "release": diagnosis.release.document,
         "causes": [_cause(cause) for cause in diagnosis.causes],
         "ruled_out": [{"id": ruled.id, "why": ruled.why} for ruled in diagnosis.ruled_out],
         "earlier": None

@@ -15,6 +15,7 @@ from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.causes.consumers import NO_CONSUMERS
 from engine.diagnosis.causes.pace import IDLE
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
+from engine.diagnosis.release import ReleaseSeen, release_seen
 from engine.names import namespace_of
 from engine.text import counted, shell_line
 
@@ -32,15 +33,18 @@ def diagnosed_sums(moments: Sequence[Moment]) -> list[Diagnosis]:
             if topic in last:
                 before[topic] = last[topic]
             last[topic] = sums
+    release = release_seen([moment.snapshot for moment in moments])
     return worst_first(
-        _diagnosis(sums, sub, before.get(topic), len(moments))
+        _diagnosis(sums, sub, before.get(topic), len(moments), release)
         for topic, sums in last.items()
         if not any(name.startswith(f"{topic}-partition-") for name in known)
         for sub in sums.topic.subscriptions
     )
 
 
-def _diagnosis(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | None, moments: int) -> Diagnosis:
+def _diagnosis(
+    sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | None, moments: int, release: ReleaseSeen
+) -> Diagnosis:
     topic = sums.topic.name
     causes = (_cause(sums, sub, before),)
     return Diagnosis(
@@ -52,7 +56,7 @@ def _diagnosis(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSum
         moments,
         sub.msg_backlog_entries or 0,
         causes,
-        (),
+        release=release,
     )
 
 

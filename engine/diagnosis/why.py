@@ -117,6 +117,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         seen.backlog,
         tuple(causes),
         tuple(ruled_out),
+        release=seen.release,
     )
 
 
@@ -281,7 +282,7 @@ def _on_topic(seen: SubscriptionSeen, word: str) -> SubscriptionSeen | None:
     kept = tuple(dispatcher for dispatcher in seen.dispatchers if matches(dispatcher.topic))
     if not kept:
         return None
-    return SubscriptionSeen(seen.namespace, seen.name, kept, seen.limits, seen.behaviour, seen.moments, seen.unloaded)
+    return SubscriptionSeen(seen.namespace, seen.name, kept, seen.limits, seen.release, seen.moments, seen.unloaded)
 
 
 def _consumers(seen: SubscriptionSeen) -> list[str]:
