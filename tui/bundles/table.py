@@ -15,7 +15,7 @@ from tui.bundles.words import share_text
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
 from tui.kit.columns import Column, Columns, Lines, Order, Value, heading
-from tui.kit.wording import bytes_per_sec, msgs_per_sec, quantity, shorten_middle
+from tui.kit.wording import bytes_per_sec, in_out_rate, quantity, shorten_middle
 
 REASONS: Final[dict[SplitReason, str]] = {
     "Topics": "topics",
@@ -128,7 +128,7 @@ def tree_line(
     if columns.topics:
         text.append(f" {quantity(row.topics):>5}")
     if columns.numbers:
-        rates = f"{msgs_per_sec(row.msgs_per_sec).removesuffix(' msg/s'):>9}{bytes_per_sec(row.bytes_per_sec):>12} "
+        rates = f"{in_out_rate(row.msgs_per_sec).removesuffix(' msg/s'):>9}{bytes_per_sec(row.bytes_per_sec):>12} "
         text.append(rates, dim)
     nearest = row.nearest
     colour = _colour(row, colours)
