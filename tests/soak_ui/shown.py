@@ -36,7 +36,7 @@ Document = Mapping[str, Any]
 
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "dashboard": {
-        "active": "active_partitions", "ring": "ring_share", "rate": "rate_share", "msg/s": "msgs_per_sec",
+        "active": "active_partitions", "ring": "ring_share", "rate": "rate_share", "out/s": "msgs_per_sec",
         "prio": "priority_level",
     },
     "keys": {

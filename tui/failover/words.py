@@ -122,7 +122,7 @@ def _next(event: EventLine, view: DashboardView) -> str:
         return f"Press c to use {'modulo' if status.consistent_hashing else 'the hash ring'}, u to take the step back."
     if status.rule is RuleInForce.RING:
         if event.kind == "setting":
-            return "Try x to kill one."
+            return "d shows both, x kills a consumer."
         return "Try a to add one, f to ask why." if event.kind == "kill" else "Try x to kill one, f to ask why."
     return "f says why a topic goes where it goes, u takes the step back."
 
@@ -213,15 +213,11 @@ def foot_texts(foot: TableFoot, reported: ReportedView | None = None) -> tuple[s
 def _own_texts(foot: TableFoot) -> tuple[str, ...]:
     if foot.consumers == 0:
         return (foot_text(foot),)
-    ratios = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)
+    partitions, ring, traffic = foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate
     idle = f" · {foot.idle_consumers:,} idle" if foot.idle_consumers else ""
-    named = ", ".join(
-        f"{name} {ratio:.2f}" for name, ratio in zip(("partitions", "ring", "traffic"), ratios, strict=True)
+    shorter = (
+        f"{BUSIEST}: partitions {partitions:.2f}, ring {ring:.2f}, traffic {traffic:.2f}",
+        f"{BUSIEST_SHORT} {partitions:.1f}, ring {ring:.1f}, traffic {traffic:.1f}",
+        f"{BUSIEST_SHORT} {partitions:.1f}, ring {ring:.1f}",
     )
-    bare = " ".join(f"{ratio:.2f}" for ratio in ratios)
-    return (
-        foot_text(foot),
-        f"{BUSIEST}: {named}{idle}",
-        f"{BUSIEST_SHORT}: {named}{idle}",
-        f"{BUSIEST_SHORT} {bare}{idle}",
-    )
+    return foot_text(foot), *(f"{text}{idle}" for text in shorter)

@@ -209,7 +209,7 @@ def _loss_columns(rows: Sequence[LossRow], width: int, noun: str) -> Columns:
 
 def _loss_value(row: LossRow, key: str) -> Value:
     values: dict[str, Value] = {
-        "verdict": judgement_word(row.judgement),
+        "verdict": row.judgement,
         "name": row.name,
         "items": row.items,
         "moved": row.moved,

@@ -95,8 +95,9 @@ def table_remark(view: ReportedView | None) -> str:
     if view.computed_from:
         return f"what-if: computed from step {view.computed_from} on"
     time = view.time
-    at = f" {_when(time, short=True)}" if time.at_ms >= 0 or time.not_before_ms >= 0 else ""
-    return f"{REPORTED_SIGN} = as reported{at}{_moment_of(time)}"
+    if time.at_ms < 0 and time.not_before_ms < 0:
+        return f"{REPORTED_SIGN} = as reported{_moment_of(time)}"
+    return f"{REPORTED_SIGN} {seen_text(time, short=True)}"
 
 
 def _when(time: SeenTime, *, short: bool) -> str:
