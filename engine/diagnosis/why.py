@@ -11,6 +11,7 @@ from engine.admin.moments import Moment
 from engine.admin.requests import NAMELESS
 from engine.diagnosis.absent import as_reported, not_reported
 from engine.diagnosis.causes import consumers, draining, failover, pace, reached_limits, slots
+from engine.diagnosis.known_bugs import looks_like
 from engine.diagnosis.model import (
     Cause,
     Decider,
@@ -105,7 +106,10 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         else:
             ruled_out.append(RuledOut(decider.id, judgement))
     causes += filter(None, [not_reported(seen)] if not causes else [])
-    causes = [_without_invented_name(cause, seen) for cause in in_order_of_verdict(causes)]
+    causes = [
+        replace(_without_invented_name(cause, seen), looks_like=looks_like(cause, seen))
+        for cause in in_order_of_verdict(causes)
+    ]
     first = causes[0] if causes else None
     return Diagnosis(
         seen.namespace,
