@@ -81,9 +81,8 @@ def _finding(diagnosis: Diagnosis, cause: Cause) -> Finding:
         # The sentence is about the worst topic alone, and the place of the finding about all of them.
         what += f" (the worst of {cause.topics:,} topics, with {counted(cause.waiting, 'waiting message')} in all)"
     bugs = [f"looks like {bug.text}; attach {bug.attach} to a report" for bug in cause.looks_like]
-    return Finding(
-        cause.id, SEVERITIES[cause.verdict], what, where, numbers, "; ".join(filter(None, [cause.fix, *bugs]))
-    )
+    advice = "; ".join(filter(None, [cause.fix, *bugs]))
+    return Finding(cause.id, SEVERITIES[cause.verdict], what, where, numbers, advice)
 
 
 FORMAT: Final = "ringside.why/1"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.releases import Release
+from engine.text import joined
 
 if TYPE_CHECKING:
     from engine.diagnosis.model import Cause
@@ -63,12 +64,7 @@ class KnownBug:
     @property
     def text(self) -> str:
         """What is said of it: what happens, and which releases do not have it."""
-        *before, last = self.mended_in or ("",)
-        mended = (
-            f"mended in {' and '.join(filter(None, [', '.join(before), last]))}"
-            if last
-            else "no release is known to mend it"
-        )
+        mended = f"mended in {joined(self.mended_in)}" if self.mended else "no release is known to mend it"
         return f"{self.issue}: {self.what}; {mended}"
 
     @property
