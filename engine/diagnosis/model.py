@@ -60,6 +60,7 @@ class Cause:
     whole subscription, and ``topics`` counts the affected ones (partitions singly). ``blocked`` are consumers that get
     nothing because of it, ``by`` those that cause it. ``waiting`` counts the messages that wait for it. ``fix`` says
     what to do, with a command line where there is one; ``fields`` are the members of answers it was read from.
+    ``symptom`` is what a table of known faults of releases calls it, "" where no such fault looks like it.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Cause:
     setting: Setting | None = None
     fix: str = ""
     fields: tuple[str, ...] = ()
+    symptom: str = ""
 
     def number(self, name: str) -> Value:
         """Return one of ``numbers`` by its name, which must exist."""
@@ -167,6 +169,11 @@ class Diagnosis:
     def harms(self) -> bool:
         """Whether somebody has to act now."""
         return self.first is not None and self.first.verdict.harms
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything is fine or as it is meant to be."""
+        return self.first is None or self.first.verdict in (Verdict.BY_DESIGN, Verdict.FINE)
 
     @property
     def blocks(self) -> bool:
