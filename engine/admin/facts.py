@@ -429,7 +429,8 @@ class Snapshot:
     are the brokers of bundles (``tenant/namespace/range``) and topics as brokers and look-ups report them.
     ``broker_loads`` has the last load report of each broker, ``written_loads`` all of them with their files, and
     ``living`` the list of brokers with its file, None without one. ``sums`` are those of partitioned topics whose
-    partitions are not in the answers. ``ownership``: isolation policies, failure domains
+    partitions are not in the answers. ``signs`` are those of a release (``engine.admin.release_signs``), looked for
+    where no answer names it. ``ownership``: isolation policies, failure domains
     and anti-affinity groups, None without an answer about them.
     """
 
@@ -453,3 +454,4 @@ class Snapshot:
     written_loads: tuple[tuple[str, WrittenLoad], ...] = ()
     living: tuple[str, frozenset[str]] | None = None
     sums: Mapping[str, PartitionSums] = field(default_factory=dict)
+    signs: frozenset[str] = frozenset()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.diagnosis.causes import counts, failover, in_hands, pace, slots
+from engine.diagnosis.causes import counts, failover, in_hands, pace, reached_limits, slots
 from engine.diagnosis.causes.stalled import UNEXPLAINED
 from engine.diagnosis.model import Cause, Diagnosis, Setting, Verdict
 from engine.diagnosis.producing import HOT_PARTITION
@@ -36,6 +36,7 @@ _HARMLESS: Final = frozenset(
         pace.CATCHING_UP,
         slots.DIFFER,
         pace.KEEPING_UP,
+        reached_limits.PRODUCERS_FULL,  # the rule producers-full says it of each topic
     }
 )
 
@@ -112,6 +113,7 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "topic": parent_of(diagnosis.topic),
         "topics": diagnosis.topics,
         "backlog": diagnosis.backlog,
+        "release": diagnosis.release.document,
         "causes": [_cause(cause) for cause in diagnosis.causes],
         "ruled_out": [{"id": ruled.id, "why": ruled.why} for ruled in diagnosis.ruled_out],
         "earlier": None

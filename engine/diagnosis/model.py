@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from engine.diagnosis.release import ASSUMED, ReleaseSeen
 from engine.text import natural_key
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ class Diagnosis:
     causes: tuple[Cause, ...] = ()
     ruled_out: tuple[RuledOut, ...] = field(default=(), repr=False)
     earlier: Earlier | None = None
+    release: ReleaseSeen = ASSUMED
 
     @property
     def first(self) -> Cause | None:

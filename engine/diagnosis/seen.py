@@ -11,9 +11,9 @@ from typing import Final
 
 from engine.admin.facts import ConsumerFacts, CursorFacts, LedgerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.moments import Moment
-from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.config import ReleaseBehaviour
 from engine.diagnosis.limits import Limits, limits_of
-from engine.errors import Rejection
+from engine.diagnosis.release import ReleaseSeen, release_seen
 from engine.names import PARTITION_SUFFIX, partition_index
 
 NOBODY: Final = "None"
@@ -386,9 +386,14 @@ class SubscriptionSeen:
     name: str
     dispatchers: tuple[Dispatcher, ...]
     limits: Limits
-    behaviour: ReleaseBehaviour
+    release: ReleaseSeen
     moments: int
     unloaded: frozenset[str]
+
+    @property
+    def behaviour(self) -> ReleaseBehaviour:
+        """The rules of the brokers' release."""
+        return self.release.behaviour
 
     @cached_property
     def type(self) -> str:
@@ -460,10 +465,8 @@ def subscriptions_seen(
     The last two moments of a dispatcher count. ``readings`` may remember those of a moment.
     """
     snapshots = [moment.snapshot for moment in moments]
-    version = next((snapshot.version for snapshot in reversed(snapshots) if snapshot.version), None)
-    known = behaviour_of(version) if version is not None else CURRENT
-    behaviour = CURRENT if isinstance(known, Rejection) else known
-    limits = limits_of(snapshots, behaviour)
+    release = release_seen(snapshots)
+    limits = limits_of(snapshots, release.behaviour)
     grouped: defaultdict[tuple[str, str], list[Dispatcher]] = defaultdict(list)
     for (namespace, name, _), dispatcher in _dispatchers([readings(moment) for moment in moments]):
         grouped[namespace, name].append(dispatcher)
@@ -473,7 +476,7 @@ def subscriptions_seen(
             name,
             tuple(sorted(dispatchers, key=_place)),
             limits,
-            behaviour,
+            release,
             len(moments),
             _unloaded(snapshots, {dispatcher.topic for dispatcher in dispatchers}),
         )

@@ -15,6 +15,7 @@ from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.causes.consumers import NO_CONSUMERS
 from engine.diagnosis.causes.pace import IDLE
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
+from engine.diagnosis.release import ReleaseSeen, release_seen
 from engine.diagnosis.seen import NOBODY
 from engine.names import namespace_of
 from engine.text import counted, shell_line
@@ -36,10 +37,11 @@ def diagnosed_sums(moments: Sequence[Moment]) -> list[Diagnosis]:
     alone = {
         topic: sums for topic, sums in last.items() if not any(name.startswith(f"{topic}-partition-") for name in known)
     }
+    release = release_seen([moment.snapshot for moment in moments])
     return worst_first(
         [
             *(
-                _diagnosis(sums, sub, before.get(topic), len(moments))
+                _diagnosis(sums, sub, before.get(topic), len(moments), release)
                 for topic, sums in alone.items()
                 for sub in sums.topic.subscriptions
             ),
@@ -71,7 +73,9 @@ def _of_producers(sums: PartitionSums, moments: int) -> Diagnosis:
     return Diagnosis(namespace_of(topic), "", NOBODY, topic, sums.partitions or 1, moments, 0, (cause,))
 
 
-def _diagnosis(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | None, moments: int) -> Diagnosis:
+def _diagnosis(
+    sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | None, moments: int, release: ReleaseSeen
+) -> Diagnosis:
     topic = sums.topic.name
     causes = (_cause(sums, sub, before),)
     return Diagnosis(
@@ -83,7 +87,7 @@ def _diagnosis(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSum
         moments,
         sub.msg_backlog_entries or 0,
         causes,
-        (),
+        release=release,
     )
 
 

@@ -106,6 +106,8 @@ DECIDERS: Final = (
             also_quiet=True),
     Decider(slots.DIFFER, "no rule gives the reported hash ranges", _KEYS, slots.ranges_differ),
     Decider(pace.DELAYED, "messages were sent to be delivered later", _ALL, pace.delayed),
+    Decider(reached_limits.PRODUCERS_FULL, "as many producers as the limit allows", _ALL,
+            reached_limits.producers_full, also_quiet=True),
     Decider(failover.STANDBY, "consumers stand by", _FAILOVER, failover.standby, also_quiet=True),
     Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew, also_quiet=True),
     Decider(pace.CATCHING_UP, "the backlog shrinks", _ALL, pace.catching_up),
@@ -141,6 +143,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         seen.backlog,
         tuple(causes),
         tuple(ruled_out),
+        release=seen.release,
     )
 
 
@@ -268,7 +271,7 @@ def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
         return Verdict.SLOWS
     if seen.type in _KEYS | _FAILOVER or (seen.type == SHARED and any(map(newcomers_of, seen.dispatchers))):
         return Verdict.UNEVEN
-    return Verdict.FINE
+    return Verdict.BY_DESIGN
 
 
 def why(moments: Sequence[Moment]) -> list[Diagnosis]:
@@ -318,7 +321,7 @@ def _on_topic(seen: SubscriptionSeen, word: str) -> SubscriptionSeen | None:
     kept = tuple(dispatcher for dispatcher in seen.dispatchers if matches(dispatcher.topic))
     if not kept:
         return None
-    return SubscriptionSeen(seen.namespace, seen.name, kept, seen.limits, seen.behaviour, seen.moments, seen.unloaded)
+    return SubscriptionSeen(seen.namespace, seen.name, kept, seen.limits, seen.release, seen.moments, seen.unloaded)
 
 
 def _consumers(seen: SubscriptionSeen) -> list[str]:

@@ -69,7 +69,7 @@ def _add(
     if isinstance(parsed, Rejection):
         return parsed
     begin = ProducersSeen(topic.name, topic.partitions, BROKERS, len(state.producer_topics))
-    before = producers or begun(begin, state.settings)
+    before = producers or begun(begin, state)
     if plan.count < 1:
         return Rejection("IllegalArgumentException", f"{plan.count} is not a number of producers", "count")
     refusal = refuse_more_producers(before, plan, lazily=parsed[0].starts_lazily)

@@ -32,10 +32,11 @@ from engine.cluster.producers.state import (
     ProducerTopicEvent,
     Tally,
 )
-from engine.cluster.state import ClusterState, find_producer_topic
+from engine.cluster.state import ClusterState, find_producer_topic, producer_limit
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.memo import Remembered
+from engine.producer_limit import ProducerLimit
 from engine.routing.producers import steps as model
 from engine.routing.producers.model import (
     Closed,
@@ -94,16 +95,15 @@ def seen(event: ProducersSeen) -> ProducerTopic:
     return _seen.get((event,), (), lambda: _begun(event))
 
 
-def begun(event: ProducersSeen, settings: BrokerSettings) -> ProducerTopic:
-    """The same on brokers with these settings."""
-    return _limited(seen(event), settings)
+def begun(event: ProducersSeen, state: ClusterState) -> ProducerTopic:
+    """The same under the limit of a cluster."""
+    return _limited(seen(event), producer_limit(state, event.topic))
 
 
-def _limited(topic: ProducerTopic, settings: BrokerSettings) -> ProducerTopic:
-    limit = settings.maxProducersPerTopic
-    if limit == topic.producers.topic.max_producers:
+def _limited(topic: ProducerTopic, limit: ProducerLimit) -> ProducerTopic:
+    if limit == topic.producers.topic.limit:
         return topic
-    return after(topic, ProducerLimitChanged(topic.topic, limit))
+    return after(topic, ProducerLimitChanged(topic.topic, limit.most, limit.source))
 
 
 def _begun(event: ProducersSeen) -> ProducerTopic:
@@ -173,7 +173,7 @@ def _step(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducersStep | Re
         case ProducerPartitionsGrown():
             return model.grow_partitions(state, event.partitions)
         case ProducerLimitChanged():
-            return model.limit_producers(state, event.max_producers)
+            return model.limit_producers(state, ProducerLimit(event.max_producers, event.source))
         case ProducerTimePassed():
             return model.advance(state, event.now_ms)
     raise AssertionError(f"{event} is not an event of producers")
@@ -212,7 +212,8 @@ def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
         case ProducerPartitionsGrown():
             return _growth_objection(topic, event.partitions)
         case ProducerLimitChanged():
-            return "" if event.max_producers in INT_32 else f"{event.max_producers} is not a number of 32 bits"
+            known = event.max_producers >= 0 and event.max_producers in INT_32
+            return "" if known else f"{event.max_producers} is not a number of producers"
         case ProducerTimePassed():
             if event.now_ms not in INT_64:
                 return "time ran out of 64 bits"
@@ -291,27 +292,28 @@ def producer_event_objection(state: ClusterState, event: ProducerTopicEvent) -> 
 def with_producer_event(state: ClusterState, event: ProducerTopicEvent) -> ClusterState:
     """The state after an event of producers; the producers of other topics are the same objects as before."""
     if isinstance(event, ProducersSeen):
-        return replace(state, producer_topics=(*state.producer_topics, begun(event, state.settings)))
+        return replace(state, producer_topics=(*state.producer_topics, begun(event, state)))
     changed = (after(topic, event) if topic.topic == event.topic else topic for topic in state.producer_topics)
     return replace(state, producer_topics=tuple(changed))
 
 
 def limited_producers(state: ClusterState) -> tuple[ProducerTopic, ...]:
     """The producers of all topics after the settings have changed."""
-    return tuple(_limited(topic, state.settings) for topic in state.producer_topics)
+    return tuple(_limited(topic, producer_limit(state, topic.topic)) for topic in state.producer_topics)
 
 
 def refolded_producers(state: ClusterState, settings: BrokerSettings) -> tuple[ProducerTopic, ...]:
     """The producers of all topics as if brokers had always had these settings."""
     if settings.maxProducersPerTopic == state.settings.maxProducersPerTopic:
         return state.producer_topics
-    return tuple(_refolded(topic, settings) for topic in state.producer_topics)
+    always = replace(state, settings=settings)
+    return tuple(_refolded(topic, always) for topic in state.producer_topics)
 
 
-def _refolded(topic: ProducerTopic, settings: BrokerSettings) -> ProducerTopic:
+def _refolded(topic: ProducerTopic, state: ClusterState) -> ProducerTopic:
     first, *events = topic.happened
     assert isinstance(first, ProducersSeen), first
-    again = begun(first, settings)
+    again = begun(first, state)
     for event in events:
         # A message through a producer that is refused now, or its end, is left out.
         if not isinstance(event, ProducerLimitChanged) and not producer_objection(again, event):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from engine.producer_limit import LimitSource
 from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class ProducerLimitChanged:
 
     topic: str
     max_producers: int
+    source: LimitSource = "broker"
 
 
 @dataclass(frozen=True, slots=True)

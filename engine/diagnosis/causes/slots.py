@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
+from engine.admin.inferred_release import reported_ranges, ring_ranges, ring_ranges_after
+from engine.config import BrokerSettings, behaviour_of, default_settings
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.errors import Rejection
-from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById, Selector
-from engine.ranges import HashRange, join_neighbours
+from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById
 from engine.text import counted, joined
 
 STICKY_GAP: Final = "keyshared_sticky_gap"
@@ -221,7 +220,7 @@ def ranges_differ(seen: SubscriptionSeen) -> Judgement:
     def decide(dispatcher: Dispatcher) -> Judgement:
         if dispatcher.sub.mode == _STICKY:
             return "ranges are declared by the clients"
-        consumers, reported = _reported(dispatcher)
+        consumers, reported = reported_ranges(dispatcher.sub.consumers)
         if len(reported) < len(consumers) or not consumers:
             return "not every consumer reports ranges"
         if _tiles(reported):
@@ -252,19 +251,6 @@ def ranges_differ(seen: SubscriptionSeen) -> Judgement:
     return worst_of(seen, decide)
 
 
-def _reported(dispatcher: Dispatcher) -> tuple[tuple[Consumer, ...], RangesById]:
-    """Return the consumers in the order of connecting, and their reported ranges."""
-    facts = list(dispatcher.sub.consumers)
-    if all(consumer.connected_since for consumer in facts):
-        facts.sort(key=lambda consumer: consumer.connected_since.rstrip("Z"))
-    ranges = {
-        number: join_neighbours(HashRange(start, end) for start, end in consumer.key_hash_ranges if start <= end)
-        for number, consumer in enumerate(facts)
-        if consumer.key_hash_ranges
-    }
-    return tuple(Consumer(number, consumer.name) for number, consumer in enumerate(facts)), ranges
-
-
 def _tiles(reported: RangesById) -> bool:
     """Whether each consumer has one range and together they are 0 to 65536, as auto-split has them."""
     if any(len(ranges) != 1 for ranges in reported.values()):
@@ -287,37 +273,13 @@ def _ring(
 
     ``namesakes``: reported ranges, which show how many others of the same names had connected before and left.
     """
-    from engine.keyshared.admission import KeySharedMode, assemble
-    from engine.keyshared.name_indices import with_namesakes_gone
-    from engine.keyshared.ring import RingSelector
-
     behaviour = behaviour_of(release) if release else seen.behaviour
     assert not isinstance(behaviour, Rejection), release
     settings: BrokerSettings = seen.limits.settings or default_settings(behaviour)
     settings = replace(settings, **{RING: True}, **changed)  # type: ignore[arg-type]
     if namesakes is None:
-        return _ring_of(consumers, settings, behaviour)
-    selector = assemble((), KeySharedMode.AUTO_SPLIT, settings, behaviour)
-    if not isinstance(selector, RingSelector):
-        return None
-    return _joined(
-        with_namesakes_gone(selector, consumers, [namesakes[consumer.consumer_id] for consumer in consumers])
-    )
-
-
-@lru_cache(maxsize=256)
-def _ring_of(
-    consumers: tuple[Consumer, ...], settings: BrokerSettings, behaviour: ReleaseBehaviour
-) -> RangesById | None:
-    """The ranges of a ring, cached since most topics of a subscription have the same consumers; do not change them."""
-    from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
-
-    selector = assemble(consumers, KeySharedMode.AUTO_SPLIT, settings, behaviour)
-    return None if isinstance(selector, Rejection | JoinRefused) else _joined(selector)
-
-
-def _joined(selector: Selector) -> RangesById:
-    return {owner: join_neighbours(pieces) for owner, pieces in selector.ranges().items()}
+        return ring_ranges(consumers, settings, behaviour)
+    return ring_ranges_after(consumers, namesakes, settings, behaviour)
 
 
 def _reason(seen: SubscriptionSeen, consumers: tuple[Consumer, ...], reported: RangesById) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from engine.errors import Rejection
+from engine.producer_limit import ProducerLimit
 from engine.routing.producers import producer as one
 from engine.routing.producers import topic as topics
 from engine.routing.producers.model import (
@@ -142,9 +143,9 @@ def grow_partitions(state: ProducersState, partitions: int, *, error: str | None
     return topic if isinstance(topic, Rejection) else ProducersStep(replace(state, topic=topic))
 
 
-def limit_producers(state: ProducersState, max_producers: int) -> ProducersStep:
+def limit_producers(state: ProducersState, limit: ProducerLimit) -> ProducersStep:
     """Change how many producers a partition takes; those that are connected stay, as on a broker."""
-    return ProducersStep(replace(state, topic=replace(state.topic, max_producers=max_producers)))
+    return ProducersStep(replace(state, topic=replace(state.topic, limit=limit)))
 
 
 def fail_partition(state: ProducersState, partition: int, error: str = PARTITION_DOWN) -> ProducersStep | Rejection:

@@ -158,20 +158,21 @@ def _down(topic: ProducerTopic) -> Notice | None:
 
 
 def full_partitions(topic: ProducerTopic) -> int:
-    """How many partitions have as many producers as ``maxProducersPerTopic`` allows, or more."""
-    limit = topic.producers.topic.max_producers
-    return sum(len(there) >= limit for there in topic.producers.topic.connected) if limit > 0 else 0
+    """How many partitions refuse another producer because of ``maxProducersPerTopic``."""
+    brokers = topic.producers.topic
+    return sum(map(brokers.is_full, range(brokers.partitions))) if brokers.limit.most else 0
 
 
 def _full(topic: ProducerTopic) -> Notice | None:
     full = full_partitions(topic)
     if not full:
         return None
-    limit = topic.producers.topic.max_producers
+    limit = topic.producers.topic.limit
     return Notice(
         FULL,
         f"{full:,} of {counted(topic.partitions, 'partition')} have as many producers as maxProducersPerTopic allows"
-        f" ({limit:,}) and refuse another; more partitions help producers that do not open all of them",
+        f" ({limit.most:,}, {limit.source}) and refuse another; more partitions help producers that do not open all of"
+        " them",
     )
 
 

@@ -51,6 +51,8 @@ from engine.cluster.producers.state import (
 )
 from engine.cluster.state import ClusterState
 from engine.errors import InputError, Rejection
+from engine.names import namespace_of
+from engine.producer_limit import ProducerLimit
 from tests.engine.cluster.commands_strategy import any_text
 from tests.engine.cluster.producer_states import producers_of, timeline_after
 from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster, refusal
@@ -164,7 +166,7 @@ def test_growing_the_topic_is_seen_by_its_producers_and_by_no_others() -> None:
 
 def test_the_limit_of_producers_is_that_of_the_setting_from_the_moment_it_has() -> None:
     timeline = timeline_after(LAZY)
-    assert producers_of(timeline).producers.topic.max_producers == 0
+    assert producers_of(timeline).producers.topic.limit.most == 0
     timeline = timeline.submit(SetSetting("maxProducersPerTopic", "1"))[0]
     assert producers_of(timeline).happened[-1] == ProducerLimitChanged(ORDERS, 1)
     assert producers_of(timeline).tally == Tally()
@@ -180,7 +182,7 @@ def test_producers_that_come_later_meet_the_limit_that_holds_by_then() -> None:
     limited = after(cluster(), SetSetting("maxProducersPerTopic", "2"))
     state = after(limited, add(count=4))
     (topic,) = state.producer_topics
-    assert (topic.tally.created, topic.tally.refused, topic.producers.topic.max_producers) == (2, 2, 2)
+    assert (topic.tally.created, topic.tally.refused, topic.producers.topic.limit.most) == (2, 2, 2)
     assert [len(there) for there in topic.producers.topic.connected] == [2] * 6
     assert parse_state(serialise_state(state)).producer_topics[0].producers == topic.producers
 
@@ -387,3 +389,15 @@ def test_equal_names_are_distinguished_by_numbers() -> None:
     command = parse_command("producer send x", state)
     assert isinstance(command, Rejection) and command.error == "AmbiguousProducer" and "#0, #1" in command.message
     assert command_text(SendByProducers(ORDERS, 1), state) == "producer send #1"
+
+
+def test_a_policy_of_the_namespace_goes_before_the_setting_and_is_kept() -> None:
+    limited = replace(cluster(), producer_policies={namespace_of(ORDERS): 2})
+    state = after(after(limited, SetSetting("maxProducersPerTopic", "1")), add(count=4))
+    (topic,) = state.producer_topics
+    assert (topic.tally.created, topic.producers.topic.limit) == (2, ProducerLimit(2, "namespace policy"))
+    assert parse_state(serialise_state(state)) == state
+    own = replace(limited, producer_policies={namespace_of(ORDERS): 2, ORDERS: 3})
+    assert after(own, add(count=4)).producer_topics[0].tally.created == 3
+    with pytest.raises(InputError, match="takes -1 producers"):
+        state_from_plain(state_to_plain(replace(limited, producer_policies={ORDERS: -1})))

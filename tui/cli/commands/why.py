@@ -200,6 +200,9 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
         yield ""
         yield "ruled out"
         yield from table([(f"  {other.id}", safe_name(other.why)) for other in diagnosis.ruled_out], ("<", "<"))
+    if diagnosis.release.text and diagnosis.subscription:
+        yield ""
+        yield from wrapped(diagnosis.release.text + " (--pulsar names another).")
     if diagnosis.moments == 1:
         yield ""
         yield "One moment alone does not show what has stopped: take a second dump some seconds later."
