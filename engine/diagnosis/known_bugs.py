@@ -1,16 +1,19 @@
 """Faults of Pulsar that were reported in public and look like a cause that was found.
 
-A row fits where the cause has its symptom and the brokers can be of a release that it affects; it stays a likeness:
-what a broker prints does not prove which of its lines was wrong. Releases are those of the release notes, or of the
+A row fits where the cause has its symptom and the brokers can be of a release that it affects; where nothing shows
+their release, the symptom has to be one of its own. It stays a likeness: what a broker prints does not prove which of
+its lines was wrong. Releases are those of the release notes, or of the
 labels of the pull request that mended it; of a thread that is open, or that names no release, none is said.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.admin.inference import Basis
 from engine.releases import Release
 from engine.text import joined
 
@@ -30,6 +33,7 @@ _NOBODY_READS: Final = frozenset({"nobody-reads"})
 _AUTUMN_2026: Final = (Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0, milestone=2))
 _SUMMER_2026: Final = (Release(4, 0, 13), Release(4, 2, 4), Release(5, 0, 0, milestone=2))
 _4_0: Final = Release(4, 0, 0, milestone=0)
+_POSITION: Final = re.compile(r"\d{1,18}:-?\d{1,18}", re.ASCII)
 _BATCH: Final = 1_000
 """Messages of a batch by default: a consumer that got one when it had a single permit is that far below 0."""
 _TWICE: Final = "stats and stats-internal of the topic, twice, some seconds apart, and the log of its broker"
@@ -49,7 +53,7 @@ class KnownBug:
     mended: tuple[Release, ...] = ()
     since: Release | None = None
     symptoms: frozenset[str] = _ANY
-    fits: Callable[[Dispatcher], bool] = lambda _: True
+    fits: Callable[[Dispatcher], bool] | None = None
     attach: str = _TWICE
 
     def affects(self, release: Release) -> bool:
@@ -80,6 +84,13 @@ def _keeps_own_draining_slots(dispatcher: Dispatcher) -> bool:
         for consumer in dispatcher.sub.consumers
         for slot in consumer.draining
     )
+
+
+def _joined_out_of_order(dispatcher: Dispatcher) -> bool:
+    """Whether a later one of the consumers that joined recently did so at an earlier position."""
+    positions = [tuple(map(int, text.split(":"))) for text in dispatcher.sub.after_mark_delete.values()
+                 if _POSITION.fullmatch(text)]  # fmt: skip
+    return positions != sorted(positions)
 
 
 def _blocked_with_nothing(dispatcher: Dispatcher) -> bool:
@@ -127,6 +138,9 @@ KNOWN_BUGS: Final = (
     KnownBug("#23845", "a slot that returns to its first owner drains for ever (#24736)",
              frozenset({"keyshared_draining"}), _KEYS, (Release(4, 0, 7), Release(4, 1, 1)), _4_0,
              fits=_keeps_own_draining_slots),
+    KnownBug("#23802", "positions at which consumers joined are out of order, which stops delivery (#23795)",
+             frozenset({"keyshared_recently_joined"}), _KEYS, (Release(3, 0, 9), Release(3, 3, 4), Release(4, 0, 2)),
+             fits=_joined_out_of_order),
     KnownBug("#21199", "one message that nobody acknowledges holds up all consumers that joined after it (PIP-379)",
              frozenset({"keyshared_recently_joined"}), _KEYS, (_4_0,)),
     KnownBug("#22657", "a consumer stays blocked although it acknowledged everything (#23796)",
@@ -141,13 +155,15 @@ KNOWN_BUGS: Final = (
 
 def looks_like(cause: Cause, seen: SubscriptionSeen) -> tuple[KnownBug, ...]:
     """The known faults that a cause of a subscription looks like."""
+    symptom = cause.symptom if cause.symptom != cause.id else ""
+    knows_release = seen.release.basis is not Basis.ASSUMED
     candidates = [
         bug
         for bug in KNOWN_BUGS
-        if cause.id in bug.causes and seen.type in bug.types and cause.symptom in bug.symptoms
-        and seen.release.may_be(bug.affects)
+        if cause.id in bug.causes and seen.type in bug.types and symptom in bug.symptoms
+        and (seen.release.may_be(bug.affects) if knows_release else symptom or bug.fits is not None)
     ]  # fmt: skip
     if not candidates:
         return ()
     places = [dispatcher for dispatcher in seen.dispatchers if dispatcher.topic == cause.topic] or seen.dispatchers
-    return tuple(bug for bug in candidates if any(map(bug.fits, places)))
+    return tuple(bug for bug in candidates if bug.fits is None or any(map(bug.fits, places)))

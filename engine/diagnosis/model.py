@@ -176,6 +176,11 @@ class Diagnosis:
         return self.first is not None and self.first.verdict.harms
 
     @property
+    def is_settled(self) -> bool:
+        """Whether everything is fine or as it is meant to be."""
+        return self.first is None or self.first.verdict in (Verdict.BY_DESIGN, Verdict.FINE)
+
+    @property
     def blocks(self) -> bool:
         return any(cause.verdict is Verdict.BLOCKS for cause in self.causes)
 

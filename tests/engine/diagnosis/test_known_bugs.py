@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from engine.config import release_of
+from engine.diagnosis.causes.stalled import UNEXPLAINED
 from engine.diagnosis.findings import diagnosis_document, findings_of
 from engine.diagnosis.known_bugs import KNOWN_BUGS, looks_like
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import SubscriptionSeen, subscriptions_seen
+from engine.diagnosis.why import DECIDERS
 from engine.releases import Release
 from tests.engine.diagnosis.answers import Stats, consumer, diagnosed, moments, stats, stats_path
 
@@ -57,17 +59,21 @@ def test_the_releases_that_mend_it_and_what_to_attach_are_in_document_and_findin
     assert "#26174" in finding.advice
 
 
-def test_nothing_is_named_where_nothing_shows_the_release() -> None:
+def test_where_nothing_shows_the_release_a_fault_needs_a_symptom_of_its_own() -> None:
     shown = stats("Failover", [consumer("a"), consumer("b")], activeConsumerName="a", msgBacklog=70_000)
     assert issues(diagnosed({stats_path(): shown}, {stats_path(): shown})) == []
+    (seen,) = subscriptions_seen(moments({stats_path(): stats("Shared", [consumer("a")], msgBacklog=9)}))
+    for symptom, expected in [("read-without-cursor", ["#26454"]), ("", [])]:
+        found = Cause("dispatcher_stalled", Verdict.BLOCKS, "nothing is sent", "persistent://t/n/x", symptom=symptom)
+        assert [bug.issue for bug in looks_like(found, seen)] == expected
 
 
-def test_an_inferred_range_names_a_fault_that_some_of_its_releases_have() -> None:
-    shown = stats("Failover", [consumer("a", firstConsumedFlowTimestamp=1, metadata={}, avgMessagesPerEntry=1,
-                                        lastConsumedFlowTimestamp=1)],
-                  activeConsumerName="a", msgBacklog=70_000)  # fmt: skip
-    result = diagnosed({stats_path(): shown}, {stats_path(): shown})
-    assert (result.release.basis.value, issues(result)) == ("inferred", ["#26174"])
+@pytest.mark.parametrize(("position", "expected"), [("28:0", ["#21199"]), ("", [])])
+def test_an_inferred_range_names_a_fault_that_some_of_its_releases_have(position: str, expected: list[str]) -> None:
+    shown = stats("Key_Shared", [consumer("a", readPositionWhenJoining=position)], msgBacklog=9)
+    (seen,) = subscriptions_seen(moments({stats_path(): shown}))
+    found = Cause("keyshared_recently_joined", Verdict.BLOCKS, "nothing is sent", "persistent://t/n/x")
+    assert [bug.issue for bug in looks_like(found, seen)] == expected
 
 
 @pytest.mark.parametrize(
@@ -117,6 +123,22 @@ def test_consumers_that_joined_recently_are_mended_by_4_0() -> None:
     shown = stats("Key_Shared", [consumer("a")], msgBacklog=9)
     assert named(shown, "3.3.6", "keyshared_recently_joined") == ["#21199"]
     assert named(shown, "4.0.0", "keyshared_recently_joined") == []
+
+
+def test_positions_of_joining_that_are_out_of_order() -> None:
+    def shown(*positions: str) -> Stats:
+        joined = {f"c-{number}": position for number, position in enumerate(positions)}
+        return stats("Key_Shared", [consumer("a")], msgBacklog=9, consumersAfterMarkDeletePosition=joined)
+
+    swapped, ordered = shown("104142:122103", "104046:283984"), shown("104046:283984", "104142:122103")
+    assert named(swapped, "3.0.7", "keyshared_recently_joined") == ["#23802", "#21199"]
+    assert named(ordered, "3.0.7", "keyshared_recently_joined") == ["#21199"]
+    assert named(swapped, "3.0.9", "keyshared_recently_joined") == ["#21199"]
+
+
+def test_every_cause_of_a_fault_is_decided_somewhere() -> None:
+    known = {decider.id for decider in DECIDERS} | {UNEXPLAINED}
+    assert {cause for bug in KNOWN_BUGS for cause in bug.causes} <= known
 
 
 def test_a_consumer_that_is_blocked_and_holds_nothing() -> None:
