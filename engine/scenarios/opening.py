@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
@@ -30,6 +30,9 @@ from engine.names import TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of, unacked_of
 from engine.views.failover.model import Notice
+
+if TYPE_CHECKING:  # imported where no answer names the release
+    from engine.admin.inferred_release import InferredRelease
 
 RELEASE_ASSUMED: Final = "release-assumed"
 _MOST_ACTIVES: Final = 64
@@ -91,8 +94,11 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     groups, more = gather(snapshot, topics)
     notes += more
     named = release or snapshot.version
-    behaviour = _behaviour(named, notes) if named is not None else _inferred_release(snapshot, groups, notes)
+    inferred = _inferred(snapshot) if named is None else None
+    behaviour = _behaviour(named, notes) if named is not None else _rules_shown(snapshot, groups, inferred, notes)
     settings = default_settings(behaviour) if snapshot.settings is None else _settings(snapshot, behaviour)
+    if snapshot.settings is None and inferred is not None and inferred.classic:
+        settings = replace(settings, subscriptionKeySharedUseClassicPersistentImplementation=True)
     flag = consistent_hashing
     if flag is None and snapshot.settings is None:
         flag, why = flag_of(groups, behaviour)
@@ -214,20 +220,27 @@ def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
     return {namespace: BundleList(tuple(sorted(bounds))) for namespace, bounds in ends.items()}
 
 
-def _inferred_release(snapshot: Snapshot, groups: Sequence[Group], notes: list[Notice]) -> ReleaseBehaviour:
-    """The newest release, unless the recorded active consumers are such that only an older one explains them."""
+def _inferred(snapshot: Snapshot) -> InferredRelease | None:
+    from engine.admin.inferred_release import inferred_release
+
+    return inferred_release([snapshot])
+
+
+def _rules_shown(
+    snapshot: Snapshot, groups: Sequence[Group], inferred: InferredRelease | None, notes: list[Notice]
+) -> ReleaseBehaviour:
+    """The release that the shapes of the answers show, and of its range the newest whose active consumers they are."""
     flags = [] if snapshot.settings is None else [snapshot.settings.activeConsumerFailoverConsistentHashing]
     observed = (ObservedActives(group.names, dict(islice(group.actives.items(), _MOST_ACTIVES))) for group in groups)
-    rules = rules_in_force(observed, (), flags)
-    if rules.behaviour == CURRENT:
-        notes.append(Notice(RELEASE_ASSUMED, f"no answer has the release; Pulsar {CURRENT.label} is assumed"))
-        return CURRENT
-    text = (
-        f"no answer has the release; the recorded active consumers are not those of Pulsar {CURRENT.label}, so the "
-        f"rules of {rules.behaviour.label} are taken (--pulsar names the release)"
-    )
+    behaviour = rules_in_force(observed, (), flags, inferred=inferred).behaviour
+    newest = CURRENT if inferred is None else inferred.behaviour
+    shown = "" if inferred is None else f"; by its answers {inferred.text}"
+    if behaviour != newest:
+        shown += f"; the recorded active consumers are not those of Pulsar {newest.label}"
+    rules = "assumed" if behaviour == CURRENT else "taken, the newest that fits"
+    text = f"no answer has the release{shown}; Pulsar {behaviour.label} is {rules} (--pulsar names another)"
     notes.append(Notice(RELEASE_ASSUMED, text))
-    return rules.behaviour
+    return behaviour
 
 
 def _behaviour(version: str, notes: list[Notice]) -> ReleaseBehaviour:
