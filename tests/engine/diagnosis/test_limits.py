@@ -116,7 +116,7 @@ def test_causes_that_can_block_are_rules_that_can_be_errors() -> None:
     worst = {rule.id: rule.worst for rule in CAUSE_RULES}
     assert worst["keyshared_draining"] is worst["no_consumers"] is worst["producer_side"] is Severity.ERROR
     assert worst["hot_key"] is worst["slow_consumer"] is worst["failover_idle_consumers"] is Severity.WARNING
-    assert not {"fine_idle", "failover_standby", "delayed_messages", "keyshared_batches"} & worst.keys()
+    assert not {"fine_idle", "failover_standby", "delayed_messages", "fine_keeping_up"} & worst.keys()
 
 
 def test_the_worst_comes_first_by_verdict_then_by_what_waits_then_by_name() -> None:
