@@ -35,7 +35,7 @@ def shares_text(verdict: Verdict) -> str:
     >>> import numpy as np
     >>> even, two = (evenness_of(np.array(items), np.zeros(3), 6) for items in ([2, 2, 2], [4, 2, 0]))
     >>> shares_text(Verdict("worse", "items", even, two, 2, 2, 6, 0.0, 0.0, 0))
-    'max/mean 1.00 → 2.00, 0 → 1 idle'
+    'busiest ÷ average 1.00 → 2.00, 0 → 1 idle'
     """
     before, after = verdict.before, verdict.after
     if verdict.judged_by == "nobody":
