@@ -213,11 +213,11 @@ def foot_texts(foot: TableFoot, reported: ReportedView | None = None) -> tuple[s
 def _own_texts(foot: TableFoot) -> tuple[str, ...]:
     if foot.consumers == 0:
         return (foot_text(foot),)
-    partitions, ring, traffic = foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate
+    ratios = {"ring": foot.max_over_mean_ring_share, "traffic": foot.max_over_mean_rate}
+    known = {of: ratio for of, ratio in ratios.items() if ratio}  # 0: nothing to divide
     idle = f" · {foot.idle_consumers:,} idle" if foot.idle_consumers else ""
-    shorter = (
-        f"{BUSIEST}: partitions {partitions:.2f}, ring {ring:.2f}, traffic {traffic:.2f}",
-        f"{BUSIEST_SHORT} {partitions:.1f}, ring {ring:.1f}, traffic {traffic:.1f}",
-        f"{BUSIEST_SHORT} {partitions:.1f}, ring {ring:.1f}",
-    )
+    partitions = foot.max_over_mean_partitions
+    named = ", ".join(f"{of} {ratio:.2f}" for of, ratio in {"partitions": partitions, **known}.items())
+    short = [f"{BUSIEST_SHORT} {partitions:.1f}", *(f"{of} {ratio:.1f}" for of, ratio in known.items())]
+    shorter = (f"{BUSIEST}: {named}", ", ".join(short), ", ".join(short[:2]))
     return foot_text(foot), *(f"{text}{idle}" for text in shorter)
