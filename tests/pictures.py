@@ -24,6 +24,7 @@ from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.session import open_session
 from tests.engine.diagnosis.samples import dump
+from tests.engine.scenarios.recordings import RECORDINGS
 from tests.inventory import write_inventory
 from tests.pipeline.load_report_folders import SHEDDERS, random_cluster
 from tui.app import RingsideApp
@@ -93,6 +94,20 @@ async def draw_why() -> str:
             return app.export_screenshot(title="ringside")
 
 
+async def draw_home() -> str:
+    """The list of a recorded inventory, as SVG."""
+    opened = open_path(RECORDINGS / "f-inventory-2")
+    timeline = Timeline.start(opened.state, opened.seed, "answers/")
+    app = RingsideApp(Session(timeline, notes=opened.notes, seen=opened.seen), animate=False, depth="truecolor")
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("0")
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.press("g")
+        await pilot.pause()
+        return app.export_screenshot(title="ringside")
+
+
 async def draw_brokers() -> str:
     """The shipped cluster of brokers before the next cycle of shedding, as SVG."""
     scene = BROKER_SCENES[0]
@@ -134,7 +149,7 @@ def main(folder: Path) -> None:
     """Write every picture into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {picture.name: partial(draw, picture) for picture in PICTURES}
-    drawings |= {"why": draw_why, "brokers": draw_brokers}
+    drawings |= {"home": draw_home, "why": draw_why, "brokers": draw_brokers}
     with TemporaryDirectory() as temporary:
         result = fleet_result(Path(temporary))
         drawings["fleet"] = partial(draw_fleet, result, *["down"] * 4)
