@@ -129,7 +129,7 @@ class RingsideApp(ThemedApp):
         session = self._session
         if self._navigator is None or session is None or not self.opens_home:
             return
-        if len(self.store.places.keys) > LISTED_FIRST and not session.subscription and session.script is None:
+        if len(self.store.places.keys) > LISTED_FIRST and not session.is_chosen and session.script is None:
             self._navigator.show_home(marks_shown=False)
 
     @property

@@ -83,7 +83,7 @@ def resumed(session: Session, what_if: WhatIf) -> Session:
     for line in (*changes, *what_if.commands):
         timeline = applied(timeline, line, place)
     place = subscription_place(timeline, session.seen, what_if.subscription)
-    return replace(session, timeline=timeline, subscription=place)
+    return replace(session, timeline=timeline, subscription=place, is_chosen=what_if.subscription is not None)
 
 
 def ignored_settings(state: ClusterState, what_if: WhatIf) -> list[str]:

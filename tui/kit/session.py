@@ -58,7 +58,7 @@ class Session:
 
     ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported; ``feed`` brings
     newer readings; ``stopped_at`` is how many topics of how many were read, where the reading was stopped. ``reported``
-    and ``diagnoses`` are of ``seen``, where they were made already.
+    and ``diagnoses`` are of ``seen``, where they were made already. ``is_chosen``: somebody named the subscription.
     """
 
     timeline: Timeline
@@ -72,6 +72,7 @@ class Session:
     reported: Reported | None = None
     diagnoses: tuple[Diagnosis, ...] | None = None
     stopped_at: tuple[int, int] | None = None
+    is_chosen: bool = False
 
 
 class FirstReading(Protocol):

@@ -23,10 +23,10 @@ from tui.kit.session import Session
 pytestmark = pytest.mark.real_time  # the list is made in a thread
 
 
-def many(*, theme: ThemeName = "dark", depth: Depth = "truecolor", subscription: int = 0) -> RingsideApp:
+def many(*, theme: ThemeName = "dark", depth: Depth = "truecolor", is_chosen: bool = False) -> RingsideApp:
     opened = open_moments(read_moments(str(RECORDINGS / "f-inventory-2")))
     timeline = Timeline.start(opened.state, opened.seed, "f-inventory-2")
-    session = Session(timeline, subscription, opened.problems, opened.notes, seen=opened.seen)
+    session = Session(timeline, 0, opened.problems, opened.notes, seen=opened.seen, is_chosen=is_chosen)
     app = RingsideApp(session, animate=False, theme=theme, depth=depth)
     app.opens_home = True
     return app
@@ -90,7 +90,7 @@ def test_a_step_is_seen_in_the_list() -> None:
 
 
 def test_it_is_not_first_where_there_are_few_or_somebody_named_one() -> None:
-    for app in (many(subscription=4), app_of(cluster())):
+    for app in (many(is_chosen=True), app_of(cluster())):
         app.opens_home = True
 
         async def story(pilot: Pilot[int], app: RingsideApp = app) -> None:
