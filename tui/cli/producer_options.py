@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from tui.cli.key_options import CLIENT_WORDS
 from tui.cli.options import collected
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class ProducerChoice:
         return next(
             (f"--{name.replace('_', '-')}" for name, value in self.given.items() if value not in (None, False)), None
         )
+
+    def without_client(self) -> ProducerChoice:
+        """The same but for the client, which keys have too."""
+        return ProducerChoice({**self.given, "client": None})
 
     @property
     def brokers(self) -> int:
@@ -88,7 +93,11 @@ def producer_options(command: _Command) -> _Command:
         partial_option,
         limit_above_option,
         router_option,
-        client_option,
+        click.option(
+            "--client",
+            type=click.Choice(CLIENT_WORDS),
+            help="The client library: its hash; of producers, its names and feature flag too (java).",
+        ),
         click.option("--access", type=click.Choice(ACCESS_MODES), help="With --producers: the access mode (Shared)."),
         click.option("--producer-name", metavar="NAME", help="With --producers: their name (brokers give one)."),
         click.option(
