@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import numpy as np
 
@@ -13,11 +12,10 @@ from engine.keyshared.model import Consumer, Selector
 from engine.keyshared.partition_slots import Resonance, partition_slots, resonance_of
 from engine.memo import Remembered
 from engine.routing.clients import KeyRouting, partition_of_bytes
-from engine.text import counted, listed
+from engine.text import counted
 from engine.views.keys.model import PartitionRow, PartitionsView, Unreached
 from engine.views.keys.slice import KeysSlice, keys_slice
 
-UNREACHED_LISTED: Final = 1_000
 _resonance: Remembered[Resonance] = Remembered()
 
 
@@ -121,9 +119,10 @@ def resonance_sentence(resonance: Resonance, selector: Selector, consumers: Sequ
     busy = int(np.max(resonance.busy))
     names = {consumer.consumer_id: consumer.name for consumer in consumers}
     worst = sorted(resonance.unreached.items(), key=lambda item: -len(item[1]))
-    some = listed([f"{names[number]} of {len(missed):,}" for number, missed in worst[:3]])
-    more = f" and {len(worst) - 3:,} others" if len(worst) > 3 else ""
+    some = ", ".join(f"{names[number]} of {len(missed):,}" for number, missed in worst[:3])
+    more = ", ..." if len(worst) > 3 else ""
     return (
-        f"{text}; at most {busy:,} of {counted(len(consumers), 'consumer')} can work on one, and of"
-        f" {resonance.partitions:,} partitions some never give a key to {some}{more}"
+        f"{text}; at most {busy:,} of {counted(len(consumers), 'consumer')} can work on one, and"
+        f" {counted(len(worst), 'consumer')} never {'gets' if len(worst) == 1 else 'get'} a key of some of"
+        f" {resonance.partitions:,} partitions ({some}{more})"
     )

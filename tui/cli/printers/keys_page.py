@@ -50,9 +50,8 @@ def _status(status: KeysStatus) -> Iterator[str]:
     yield from wrapped(status.rule_text, first="rule: ", rest="  ")
     yield from wrapped(status.order_rule, first="order: ", rest="  ")
     yield f"subscription: {safe_name(status.subscription)} (Key_Shared) on {safe_name(status.topic)}"
-    if status.partitions:
-        which = f"; shown is {status.partition}" if status.partition >= 0 else ""
-        yield f"partitions: {status.partitions:,}, by {status.hashing} of {status.client}{which}"
+    if status.partition >= 0:
+        yield f"shown: partition {status.partition} alone"
     others = [safe_name(key) for key in status.subscriptions if key != status.subscription]
     if others:
         yield from wrapped(", ".join(others), first="other subscriptions: ", rest="  ")
@@ -87,7 +86,7 @@ def partition_lines(view: PartitionsView | None) -> Iterator[str]:
     """All partitions, one a line, and what the hash leaves of the slots."""
     if view is None:
         return
-    yield "by partition:"
+    yield f"{counted(len(view.rows), 'partition')}, by {view.hashing} of {view.client}:"
     heading = ("", "keys", "messages", "unacked", "waiting", "slots", "consumers")
     rows = [heading, *(tuple(f"{number:,}" for number in astuple(row)) for row in view.rows[:SHOWN])]
     yield from table(rows, (">", ">", ">", ">", ">", ">", ">"), indent="  ")
