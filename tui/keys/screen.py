@@ -517,6 +517,8 @@ class KeysScreen(DashboardScreen[KeysView]):
             self.complain(selection)
         elif selection.kind == "consumer":
             self.selected = selection.consumer_id
+        elif selection.kind == "partition":
+            self.complain(self.show_partition(selection.partition))
         elif selection.kind == "key":
             self.complain(self.explain(selection.topic))
         else:
