@@ -24,6 +24,7 @@ from engine.cluster.commands import (
     SendByProducers,
     SendKeys,
     SetPriorityLevel,
+    SetProducerRate,
     SetRelease,
     SetSetting,
     ShareKeys,
@@ -108,6 +109,7 @@ _KINDS: Final[dict[type[Command], str]] = {
     AddProducers: "add",
     CloseProducer: "kill",
     SendByProducers: "send",
+    SetProducerRate: "send",
     FailPartition: "fail",
     RecoverPartition: "recover",
 }
