@@ -22,9 +22,10 @@ from engine.views.keys.partitions import spread_of_keys
 from engine.views.keys.path import KeyPath, key_path, routed_key
 from engine.views.reported.model import ReportedView
 from engine.views.reported.view import Reported, subject_of
-from tui.cli.key_options import DEFAULT_POINTS, RoutingChoice, SharingChoice
+from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
 from tui.cli.options import WhatIf
 from tui.cli.output import say, say_problems
+from tui.cli.producer_options import RoutingChoice
 from tui.cli.session import applied, session_of
 from tui.kit.session import Session
 from tui.sources.consumer_files import NamedRanges, named_ranges, names_of_text, read_consumers, without_duplicates

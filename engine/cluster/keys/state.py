@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from engine.config import CLASSIC_KEY_SHARED
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
-from engine.routing.clients import KeyRouting, partition_of_bytes
 
 if TYPE_CHECKING:
     from engine.keyshared.delivery_state import DeliveryState, Sent
+    from engine.routing.clients import KeyRouting
 
 RING_FLAG: Final = "subscriptionKeySharedUseConsistentHashing"
 POINTS_SETTING: Final = "subscriptionKeySharedConsistentHashingReplicaPoints"
@@ -225,7 +225,11 @@ class KeySubscription:
 
     def partition_of(self, key: bytes) -> int | None:
         """The partition that a key goes to, 0 without partitions; None where its client does not count it as a key."""
-        return 0 if self.routing is None else partition_of_bytes(key, self.routing, len(self.dispatchers))
+        if self.routing is None:
+            return 0
+        from engine.routing.clients import partition_of_bytes
+
+        return partition_of_bytes(key, self.routing, len(self.dispatchers))
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:

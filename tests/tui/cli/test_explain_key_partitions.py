@@ -10,7 +10,7 @@ import pytest
 from engine.routing.clients import MAX_PARTITIONS, ROUTING_CLIENTS
 from tests.oracles.hashes import boost_hash, java_string_hash
 from tests.tui.cli.conftest import Run
-from tui.cli.key_options import CLIENT_WORDS, MAX_KEY_PARTITIONS
+from tui.cli.producer_options import CLIENT_WORDS, MAX_KEY_PARTITIONS
 
 ABC = ("--consumers", "a,b,c")
 

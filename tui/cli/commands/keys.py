@@ -10,16 +10,10 @@ import click
 from engine.errors import InputError
 from engine.keyshared.model import Consumer
 from tui.cli.exits import FINE
-from tui.cli.key_options import (
-    KeyChoice,
-    RoutingChoice,
-    SharingChoice,
-    known_key_options,
-    routing_options,
-    sharing_options,
-)
+from tui.cli.key_options import KeyChoice, SharingChoice, known_key_options, sharing_options
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, write_out, write_page
+from tui.cli.producer_options import RoutingChoice, routing_options
 
 if TYPE_CHECKING:
     from tui.cli.sharing import Sharing

@@ -11,9 +11,8 @@ from click.core import ParameterSource
 
 from engine.errors import InputError
 from engine.text import counted
-from tui.cli.key_options import RoutingChoice
 from tui.cli.options import JournalChoice, Output, WhatIf, journal_options, output_options, what_if_options
-from tui.cli.producer_options import ProducerChoice, producer_options
+from tui.cli.producer_options import ProducerChoice, RoutingChoice, producer_options
 from tui.cli.showing import show, show_session
 
 if TYPE_CHECKING:
