@@ -101,7 +101,7 @@ def gap_line(gap: GapRow, width: int, colours: Palette) -> Text:
 def sent_line(message: str, width: int, colours: Palette) -> Text:
     """One message that went out; its number in fewer words where there is less room."""
     if cell_len(message) > width - 2:
-        message = message.replace(" (message ", " (#")
+        message = message.replace(" (message ", " (#").replace(" of partition ", ", p")
     text = Text(no_wrap=True)
     text.append("> ", f"bold {hex_colour(colours.good)}")
     text.append(cut_end(safe_name(message), max(1, width - 2)))

@@ -10,7 +10,7 @@ from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
 from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.keys.state import KeySubscription
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.tables.topics import Topic
 from engine.config import CURRENT, BrokerSettings, default_settings
 from engine.errors import Rejection
@@ -113,7 +113,12 @@ def test_what_no_answer_says_is_noted() -> None:
 
 def test_the_simulation_goes_on_from_partitions_that_differ() -> None:
     subscription, _ = opened({0: reported(joined("a", "b")), 1: reported(joined("b", "a"))}, 2)
-    state = ClusterState(topics={TOPIC: Topic(TOPIC, 2)}, key_subscriptions=(subscription,), next_consumer_id=20)
+    state = ClusterState(
+        topics={TOPIC: Topic(TOPIC, 2)},
+        key_subscriptions=(subscription,),
+        next_consumer_id=20,
+        namespaces={"public/default": Namespace("public/default", (0, 0xFFFFFFFF))},
+    )
     for command in (AddConsumer(subscription.key, "c"), KillConsumer(subscription.key, 7)):
         events = decide(state, command)
         assert not isinstance(events, Rejection), events

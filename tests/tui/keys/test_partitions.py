@@ -97,3 +97,17 @@ def test_what_waits_names_its_partition() -> None:
     screen = after_keys(app_with_partitions("kill worker-0", "kill worker-1", "kill worker-2", "send order-5"))
     assert "part" in screen
     assert f"{java_string_hash('order-5') % PARTITIONS:>4} " in screen
+
+
+def test_a_script_selects_a_partition_and_all_of_them() -> None:
+    app = app_with_partitions()
+
+    async def selected(pilot: Pilot[object]) -> None:
+        screen = keys_screen(app)
+        for text, partition in (("partition 3", 3), ("partition all", -1)):
+            screen.select_text(text)
+            assert shown_partition(app) == partition
+        screen.select_text("partition 4")
+        assert shown_partition(app) == -1
+
+    run(app, selected)
