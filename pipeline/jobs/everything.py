@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from engine.errors import RingsideError
 from engine.text import shell_line
+from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.history import keep_run
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.balance import has_loads
@@ -31,7 +32,8 @@ JOB: Final = "run"
 
 
 def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The options of each job: ``JOB.NAME`` goes to one job, broker settings and ``pulsar`` to all that take them.
+    """The options of each job: ``JOB.NAME`` goes to one job, broker settings and ``pulsar`` to all that take them,
+    ``clusters`` to ``import``, whose tables carry them.
 
     Raises ``InputError`` for a name that no job takes.
 
@@ -45,7 +47,8 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
         if dot and job in by_job:
             by_job[job][own] = value
             continue
-        for taker in (known for known in IN_RUN if name in known_to(known)):
+        takers = ("import",) if name == CLUSTERS else (known for known in IN_RUN if name in known_to(known))
+        for taker in takers:
             by_job[taker][name] = value
     return by_job
 

@@ -25,6 +25,7 @@ import msgspec
 
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.summary import FILE_NAME
+from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.jobs import job_called
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
@@ -151,6 +152,11 @@ class _Watch:
     target: Path
     options: JobOptions
 
+    @property
+    def clusters(self) -> str:
+        """The option of every import; by default all dumps are of one cluster, whatever their folders."""
+        return self.options.settings.get(CLUSTERS, "one")
+
     def check_checkpoint(self) -> None:
         """Raise ``RingsideError`` when there are tables but not the checkpoint that belongs to them."""
         state = _state(self.target)
@@ -218,7 +224,7 @@ class _Watch:
             link = folder / "files" / dump.name
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(dump.path)
-        self._run("import", folder / "files", folder / "tables", MAX_INPUT)
+        self._run("import", folder / "files", folder / "tables", MAX_INPUT, clusters=self.clusters)
 
     def _run(self, job: str, source: Place, target: Path, *names: str, **own: str) -> None:
         """Run another job with those of our options that are named, and with ``own`` ones."""

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
-
 from pipeline.broker_groups import reported_release, settings_of
+
 from pipeline.sink import Parts
 from pipeline.stamps import Stamp
 from pipeline.transforms.bundles import WRITTEN, BundleWork

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pipeline.broker_groups import BrokerGroups
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 from pyspark.testing import assertDataFrameEqual
@@ -17,7 +18,6 @@ from pyspark.testing import assertDataFrameEqual
 from engine.admin.inference import MOST_ACTIVES, levels_of
 from engine.config import behaviour_of
 from engine.errors import Rejection
-from pipeline.broker_groups import BrokerGroups
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS

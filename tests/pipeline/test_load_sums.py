@@ -65,7 +65,7 @@ def test_a_consumer_in_several_lists_is_one_consumer_with_all_its_shares() -> No
 
 def test_capacity_is_lost_where_others_wait_for_the_busiest() -> None:
     row = sums_row([("a", "b"), ("c",)], [[3, 1], [8]])
-    assert (row["lost_msg_rate"], row["lists"], row["in_force"]) == (5.0, 2, True)
+    assert (row["spare_msg_rate"], row["lists"], row["in_force"]) == (5.0, 2, True)
 
 
 def test_consumers_of_equal_names_are_the_first_and_the_second_in_every_list() -> None:

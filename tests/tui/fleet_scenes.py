@@ -16,10 +16,10 @@ from engine.views.fleet.summary import (
     FILE_NAME,
     VERSION,
     Agreement,
+    ClusterRules,
     FindingCount,
     FleetSummary,
     FleetTotals,
-    GroupRules,
     PolicyTotals,
     QuarantineCount,
     summary_text,
@@ -101,7 +101,7 @@ SUMMARY = FleetSummary(
     (PolicyTotals("flag_on", False, True, 13, 0, 4, 1, 2.5),), (), (), (), (),
     (FindingCount("failover-names-collide", "warning", 1), FindingCount("bundle-hot-topic", "info", 1)),
     (QuarantineCount("import", "topics", "bad", 4, 1), QuarantineCount("import", "topics", "superseded", 9, 1)), {},
-    (GroupRules("", "4.0.7", "reported", True, "inferred", 12, 12),), Agreement(12, 12),
+    (ClusterRules("", "4.0.7", "reported", True, "inferred", 12, 12),), Agreement(12, 12),
 )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def installation(folder: Path) -> Path:
         "findings": pa.array(result), "worst_severity": pa.array(worst, mask=result == 0),
         "msg_rate_out": pa.array(rate), "msg_backlog_entries": pa.array(at * 977 % 4_001 * (at % 4 == 0)),
         "max_over_even": pa.array(uneven, mask=at % 29 == 7), "lists": pa.array(1 + (at % 37 == 3)),
-        "lost_msg_rate": pa.array(np.round(rate * (uneven - 1.0), 1)),
+        "spare_msg_rate": pa.array(np.round(rate * (uneven - 1.0), 1)),
     }  # fmt: skip
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
     table = table.sort_by([("max_over_mean", "descending"), ("idle", "descending")])
@@ -198,7 +198,7 @@ def large_result(folder: Path, rows: int) -> Path:
         "worst_severity": pa.nulls(rows, pa.string()),
         "msg_rate_out": pa.array(at * 31 % 10_007 / 8.0), "msg_backlog_entries": pa.array(at * 13 % 1_009),
         "max_over_even": pa.array(uneven, mask=at % 11 == 0), "lists": pa.array(at * 0 + 1),
-        "lost_msg_rate": pa.array(at * 0.0),
+        "spare_msg_rate": pa.array(at * 0.0),
     }  # fmt: skip
     (folder / "worst_subscriptions").mkdir(parents=True)
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)

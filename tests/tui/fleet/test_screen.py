@@ -289,7 +289,7 @@ def test_a_result_of_an_earlier_release_shows_the_columns_it_has(folder: Path) -
     """Without message rates per subscription, and without a summary."""
     path = folder / "worst_subscriptions" / "part-0.parquet"
     pq.write_table(
-        pq.read_table(path).drop_columns(["msg_rate_out", "msg_backlog_entries", "lists", "lost_msg_rate"]), path
+        pq.read_table(path).drop_columns(["msg_rate_out", "msg_backlog_entries", "lists", "spare_msg_rate"]), path
     )
     (folder / "summary.json").unlink()
     result = play(app_on(folder), size=(200, 60))

@@ -203,14 +203,14 @@ def _policies(result: JobResult) -> Iterator[str]:
     """The effect of the change under each policy; a folder that has only assignments gets no page."""
     import msgspec
 
-    from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
+    from engine.views.fleet.summary import Agreement, ClusterRules, PolicyTotals
     from tui.cli.fleet.page import policy_lines, rule_lines
 
     yield result.sentence
     in_force: Any = result.summary["in_force"]
     policies: Any = result.summary["policies"]
     totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in policies.items()]
-    groups = [msgspec.convert(rule, GroupRules) for rule in result.summary["rules"]]  # type: ignore[attr-defined]
+    groups = [msgspec.convert(rule, ClusterRules) for rule in result.summary["rules"]]  # type: ignore[attr-defined]
     yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
     yield from policy_lines(sorted(totals, key=lambda total: (total.what_if, total.policy)))[:-1]
 

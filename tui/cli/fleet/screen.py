@@ -75,7 +75,7 @@ def open_fleet_screen(target: ResultFolder, output: Output) -> int:
             return code
         place, complaint = app.place, ""
         try:
-            if app.chosen.cluster is not None:
+            if not app.chosen.namespace:
                 brokers = brokers_app(target, app.chosen.cluster, output, mono=mono, ascii_only=ascii_only)
                 code, went_back = run_screen(brokers), brokers.went_back
             else:
@@ -118,7 +118,8 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     from tui.kit.session import Session
     from tui.sources.fleet_part import part_of
 
-    opened = open_fleet_part(part_of(target, chosen.namespace, chosen.subscription, listed_flag=chosen.listed_flag))
+    where = chosen.cluster, chosen.namespace, chosen.subscription
+    opened = open_fleet_part(part_of(target, *where, listed_flag=chosen.listed_flag))
     state = opened.state
     names = [
         *(subscription.name for subscription in state.subscriptions),
