@@ -90,27 +90,27 @@ class Fleet:
             consumers[name] += len(names)
         with replacing(folder, "import") as draft:
             topics = [
-                (name, name.partition(":")[0], space(name), parent(name, index), index, None, None, *rates,
+                ("", name, name.partition(":")[0], space(name), parent(name, index), index, None, None, *rates,
                  0, 0, 2, consumers[name], "stats", "f") for name, (index, rates) in self.topics.items()
             ]  # fmt: skip
             write_rows(TOPICS, draft.table(TOPICS), topics)
             subscriptions = [
-                (group, name, space(name), parent(name, self.topics[name][0]), self.topics[name][0], kind,
+                ("", group, name, space(name), parent(name, self.topics[name][0]), self.topics[name][0], kind,
                  len(names), consumer_set_id(names), None, rate, rate * 100, 0, 0, "f")
                 for (group, name), (kind, names, rate) in self.subscriptions.items()
             ]  # fmt: skip
             write_rows(SUBSCRIPTIONS, draft.table(SUBSCRIPTIONS), subscriptions)
             write_rows(
-                CONSUMER_SETS, draft.table(CONSUMER_SETS), [(consumer_set_id(each), list(each)) for each in sets]
+                CONSUMER_SETS, draft.table(CONSUMER_SETS), [("", consumer_set_id(each), list(each)) for each in sets]
             )
             bundles = [
-                (f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, "f")
+                ("", f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, "f")
                 for namespace, bounds in self.boundaries.items()
                 for place, bundle in enumerate(NamespaceBundles(namespace, bounds))
             ]
             write_rows(BUNDLES, draft.table(BUNDLES), bundles)
-            listed = [("persistent://t/a/nobody-opened-it", "persistent", "t/a", False, "f"),
-                      ("persistent://t/a/parent", "persistent", "t/a", True, "f")]  # fmt: skip
+            listed = [("", "persistent://t/a/nobody-opened-it", "persistent", "t/a", False, "f"),
+                      ("", "persistent://t/a/parent", "persistent", "t/a", True, "f")]  # fmt: skip
             write_rows(LISTED, draft.table(LISTED), listed)
             for table in (BUNDLE_REPORTS, BROKERS, SETTINGS):
                 write_rows(table, draft.table(table), [])

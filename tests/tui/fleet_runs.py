@@ -30,9 +30,11 @@ def topic(index: int) -> str:
 
 
 def write(folder: Path, table: Table, rows: list[tuple[Any, ...]], stamp: Stamp, part: int = 0) -> None:
-    """One part of a table, stamped as the jobs stamp it."""
+    """One part of a table, stamped as the jobs stamp it, of rows without their cluster: there is only one."""
     (folder / table.name).mkdir(parents=True, exist_ok=True)
-    pq.write_table(stamp.on(table.columns_of(rows)), folder / table.name / f"part-{part}.parquet")
+    pq.write_table(
+        stamp.on(table.columns_of([("", *row) for row in rows])), folder / table.name / f"part-{part}.parquet"
+    )
 
 
 def result(folder: Path, day: str, part: int = 0) -> Path:
@@ -86,7 +88,7 @@ def _worst(name: str, kind: str, uneven: float | None, idle: int, lost: float, v
 
 
 def _finding(rule: str, severity: str, subscription: str, what: str) -> tuple[Any, ...]:
-    return (rule, severity, 2, NAMESPACE, subscription, "", "", "", 1, what, "mend it", [])
+    return (NAMESPACE, subscription, rule, severity, 2, "", "", "", 1, what, "mend it", [])
 
 
 def both_days(folder: Path) -> tuple[str, str]:

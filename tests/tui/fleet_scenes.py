@@ -25,7 +25,7 @@ from engine.views.fleet.summary import (
     summary_text,
 )
 from pipeline import schemas
-from pipeline.reading.rows import Rows
+from pipeline.reading.rows import FileClusters, Rows
 from pipeline.reading.topics import topics_read
 from pipeline.schemas import Table
 
@@ -35,6 +35,11 @@ NAMES = ("billing-0", "billing-1", "billing-2")
 
 
 def write(folder: Path, table: Table, rows: list[tuple[Any, ...]]) -> None:
+    """One table of one part, of rows without their cluster: there is only one."""
+    write_clusters(folder, table, [("", *row) for row in rows])
+
+
+def write_clusters(folder: Path, table: Table, rows: list[tuple[Any, ...]]) -> None:
     """One table of one part."""
     (folder / table.name).mkdir(parents=True)
     pq.write_table(table.columns_of(rows), folder / table.name / "part-0.parquet")
@@ -80,9 +85,9 @@ def small_result(folder: Path) -> Path:
     )  # fmt: skip
     write(
         folder, schemas.FINDINGS,
-        [("failover-names-collide", "warning", 2, NAMESPACE, "billing", "", "", "billing-1", 12,
+        [(NAMESPACE, "billing", "failover-names-collide", "warning", 2, "", "", "billing-1", 12,
           "billing-1 keeps 90 of 100 points", "give all numbers one width", [{"name": "points_kept", "value": 90.0}]),
-         ("bundle-hot-topic", "info", 1, "", "", "", "", "", 0, "one broker has all", "unload a bundle", [])],
+         ("", "", "bundle-hot-topic", "info", 1, "", "", "", 0, "one broker has all", "unload a bundle", [])],
     )  # fmt: skip
     write(
         folder, schemas.QUARANTINE,
@@ -111,8 +116,9 @@ def imported(snapshot: Snapshot, folder: Path) -> Path:
     bundles = [snapshot.bundle_of_topic.get(name) for name in snapshot.topics]
     rows.add_topics(topics_read(rows, snapshot.topics.values(), bundles))
     for table in (schemas.TOPICS, schemas.SUBSCRIPTIONS, schemas.CONSUMERS):
-        write(folder, table, [tuple(row.values()) for row in rows.topic_tables()[table].to_pylist()])
-    write(folder, schemas.CONSUMER_SETS, [(number, list(names)) for names, number in rows.sets.items()])
+        columns = rows.topic_tables(FileClusters())[table]
+        write_clusters(folder, table, [tuple(row.values()) for row in columns.to_pylist()])
+    write(folder, schemas.CONSUMER_SETS, [(number, list(names)) for (_, names), number in rows.sets.items()])
     write(folder, schemas.BROKERS, [("b:8080", snapshot.version or "", 0, 0, "b.json")])
     pieces = [
         (f"{name}/{at}", name, "", at, lower, upper, "b.json")
@@ -142,7 +148,7 @@ def installation(folder: Path) -> Path:
     result = np.where(uneven > 2.2, 1 + at % 3, at % 11 == 0).astype(int)
     worst = np.where(uneven > 3.2, "error", np.where(uneven > 2.2, "warning", "info"))
     columns = {
-        "namespace": pa.array(space),
+        "cluster": pa.array([""] * count), "namespace": pa.array(space),
         "subscription": pa.array(np.char.add(np.char.add(names[at * 13 % 8], "-"), (at // spaces + 1).astype(str))),
         "type": pa.array(np.where(keyed, "Key_Shared", "Failover")),
         "policy": pa.array(np.where(keyed, "auto_split", "flag_on")),
@@ -184,6 +190,7 @@ def large_result(folder: Path, rows: int) -> Path:
     at = np.arange(rows)
     uneven = 1.0 + (at * 7919 % 100_003) / 5_000.0
     columns = {
+        "cluster": pa.array([""] * rows),
         "namespace": pa.array(np.char.add("tenant/ns-", (at % 1000).astype(str))),
         "subscription": pa.array(np.char.add("sub-", at.astype(str))),
         "type": pa.array(["Failover"] * rows),
@@ -219,5 +226,5 @@ def with_brokers(folder: Path) -> Path:
         ("us", "us-1:8080", None, None, None, 3, 3, 12, 0.0, 0.0, 0, 0, 0, 0, 0, "no-forecast", None, None, None,
          ""),
     ]  # fmt: skip
-    write(folder, schemas.BALANCE_BROKERS, rows)
+    write_clusters(folder, schemas.BALANCE_BROKERS, rows)
     return folder

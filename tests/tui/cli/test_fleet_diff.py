@@ -64,10 +64,11 @@ def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> N
     )  # fmt: skip
     assert [(row["rule"], row["subscription"]) for row in outcome["new_findings"]] == [("failover-idle", "billing")]
     assert [(row["rule"], row["subscription"]) for row in outcome["gone_findings"]] == [("failover-nobody", "audit")]
-    assert outcome["topics_appeared"] == [topic(5)]
-    assert outcome["subscriptions_appeared"] == [{"namespace": NAMESPACE, "subscription": "late"}]
-    assert outcome["subscriptions_vanished"] == [{"namespace": NAMESPACE, "subscription": "early"}]
-    assert (outcome["brokers_appeared"], outcome["brokers_vanished"]) == (["b-3", "b-4"], ["b-2"])
+    assert outcome["topics_appeared"] == [{"cluster": "", "name": topic(5)}]
+    assert outcome["subscriptions_appeared"] == [{"cluster": "", "namespace": NAMESPACE, "subscription": "late"}]
+    assert outcome["subscriptions_vanished"] == [{"cluster": "", "namespace": NAMESPACE, "subscription": "early"}]
+    assert [row["name"] for row in outcome["brokers_appeared"]] == ["b-3", "b-4"]
+    assert outcome["brokers_vanished"] == [{"cluster": "", "name": "b-2"}]
 
 
 def test_moments_as_spark_writes_them_are_of_utc(run: Run, tmp_path: Path) -> None:
