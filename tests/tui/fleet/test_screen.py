@@ -253,7 +253,7 @@ def test_an_export_is_written_where_it_says_and_a_refusal_stays_in_the_prompt(
     result = play(app_on(folder), "S", "slash", *"orders", "enter", "e", "enter", size=(200, 60))
     assert f"2 rows written to {tmp_path / 'subscriptions.csv'}" in result
     lines = (tmp_path / "subscriptions.csv").read_text().splitlines()
-    assert [line.split(",")[1].strip('"') for line in lines] == ["subscription", "billing", "orders"]
+    assert [line.split(",")[2].strip('"') for line in lines] == ["subscription", "billing", "orders"]
     assert "is there already" in play(app_on(folder), "e", "enter")
     play(app_on(folder), "3", "e", *"findings", "full_stop", *"json", "enter")
     assert [row["severity"] for row in json.loads((tmp_path / "findings.json").read_text())] == ["warning", "info"]
