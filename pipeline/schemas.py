@@ -190,12 +190,16 @@ CONSUMER_LOADS: Final = Table(
      "partitions bigint", *_RATES_OUT),
 )  # fmt: skip
 
+_WORST_LIST: Final = ("worst_topic string?", "worst_consumers bigint?", "worst_active bigint?")
+"""The list of consumers that makes ``max_over_even``: its first topic by name, its consumers, and those of them that
+have a partition."""
 SUBSCRIPTION_LOADS: Final = Table(
     "subscription_loads",
     (_CLUSTER, "namespace string", "subscription string", "policy string", "what_if boolean", "partitions bigint",
      "consumers bigint", "idle bigint", "max_partitions bigint", "mean_partitions double", "max_over_mean double?",
      "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
-     "least_moved bigint", "max_over_even double?", "in_force boolean", "lists bigint", "spare_msg_rate double"),
+     "least_moved bigint", "max_over_even double?", "in_force boolean", "lists bigint",
+     "spare_msg_rate double", *_WORST_LIST),
 )  # fmt: skip
 """``idle``: connected consumers without a partition. ``least_moved``: the fewest moves that the same change needs.
 
@@ -361,7 +365,8 @@ WORST_SUBSCRIPTIONS: Final = Table(
     (*_KEY_SPACE, "type string", "policy string", "partitions bigint", "consumers bigint", "idle bigint",
      "max_over_mean double?", "max_over_mean_rate double?", "moved bigint", "least_moved bigint", "verdict string?",
      "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint",
-     "max_over_even double?", "lists bigint", "spare_msg_rate double"),
+     "max_over_even double?", "lists bigint",
+     "spare_msg_rate double", *_WORST_LIST),
 )  # fmt: skip
 """Subscriptions under the rule in force (``engine.views.fleet.summary.WorstSubscription``): first the one in which
 a consumer is furthest above its even share of what it reads."""

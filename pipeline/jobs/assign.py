@@ -30,7 +30,7 @@ from pipeline.schemas import (
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
-from pipeline.tables import load, need_tables
+from pipeline.tables import load
 from pipeline.transforms.owners import FewestMovesOfUnits, OwnerAccount, OwnersByRule
 from pipeline.transforms.subscriptions import by_unit_and_topic, failover_rows, numbered_rows, units_of, write_units
 from pipeline.transforms.units import SUMS, FleetUnits, SlotSums, write_held
@@ -81,7 +81,6 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
     Raises ``InputError`` when a table or an option is missing or wrong, ``RingsideError`` when writing fails.
     """
-    need_tables(source, (SUBSCRIPTIONS, CONSUMER_SETS))
     asked = read_options(options.settings)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         rows = failover_rows(load(spark, source, SUBSCRIPTIONS))

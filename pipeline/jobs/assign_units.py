@@ -81,7 +81,7 @@ def prepare_units(
 
 def _prepared(row: tuple[Any, ...], changes: Changes, units: Units) -> tuple[object, ...]:
     """A row of ``UNITS``, after it was counted."""
-    *key, names, actives = row
+    *key, topic, names, actives = row
     cluster, namespace, subscription, consumer_set = key
     if names is None:
         units.lost_sets.add(consumer_set)
@@ -99,7 +99,7 @@ def _prepared(row: tuple[Any, ...], changes: Changes, units: Units) -> tuple[obj
     units.unknown_lists -= {(namespace, subscription), ("", subscription)}
     units.unknown_names.difference_update(before.names)
     new = (None, None) if after is None else (after.names, after.levels)
-    return (number, *key, start, units.slots, before.names, before.levels, *new)
+    return (number, *key, topic, start, units.slots, before.names, before.levels, *new)
 
 
 def _unsorted(names: Sequence[str]) -> bool:
@@ -135,7 +135,7 @@ def _observed(actives: Iterable[Mapping[str, Any]] | None) -> list[ObservedActiv
 
 
 def _tuples(rows: Any) -> Iterator[tuple[Any, ...]]:
-    return zip(*(rows[name].to_pylist() for name in (*UNIT, "names", "actives")), strict=True)
+    return zip(*(rows[name].to_pylist() for name in (*UNIT, "topic", "names", "actives")), strict=True)
 
 
 def _row_groups(source: Place) -> Iterator[Any]:

@@ -24,7 +24,7 @@ from pipeline.schemas import (
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
-from pipeline.tables import load, need_tables, rows_of
+from pipeline.tables import load, rows_of
 from pipeline.transforms.bundle_topics import by_namespace
 from pipeline.transforms.bundles import WRITTEN, Brokers, BundleAccount, BundleWork
 from pipeline.writing import Draft, replacing, write_json
@@ -42,7 +42,6 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     count loaded topics only), and ``pulsar`` (a release; default: the one that all brokers reported). Raises
     ``InputError`` for a missing table or an unknown setting.
     """
-    need_tables(source, (TOPICS, LISTED, BUNDLES, BUNDLE_REPORTS))
     brokers = _brokers(source, options.settings)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         listed = None if options.settings.get("listed") == "false" else load(spark, source, LISTED)

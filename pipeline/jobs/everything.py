@@ -53,6 +53,11 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return by_job
 
 
+def check_places(source: Place, target: Place, options: JobOptions) -> None:
+    """Raise ``InputError`` where there is nothing to import, or an option cannot be used."""
+    importing.check_places(source, target, replace(options, settings=settings_by_job(options.settings)["import"]))
+
+
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """Import ``source`` into ``target``, then every other job on the tables that are there.
 
@@ -62,7 +67,6 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     ``RingsideError`` when ``report`` fails or another run is writing to ``target``.
     """
     given = settings_by_job(options.settings)
-    importing.files_to_import(source, target, JobOptions(given["import"]))  # else a wrong IN would leave an empty OUT
     with one_after_another(target):
         whole = _Run(spark, source, target, options, given)
         options.say("import …")

@@ -21,7 +21,7 @@ from pipeline.clusters import clusters_by_name, clusters_of_import, given_cluste
 from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers
 from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, left_out_rows, write_tables
 from pipeline.jobs.merging import bundles_of_reports, merge_boundary_lists, notices
-from pipeline.jobs.options import MAX_INPUT, check_options
+from pipeline.jobs.options import ALLOW_EMPTY, MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import parts_of
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, Outcome, refuse_nameless
@@ -109,9 +109,16 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         of = f" of {len(names):,} clusters" if len(names) > 1 else ""
         options.say(f"import: {this.counts['topics']:,} topics{of} read")
         rows_in = this.counts + _finish(this)
+        if options.settings.get(ALLOW_EMPTY) != "true":
+            _refuse_nothing(this, source)
         summary = _summary(this, rows_in)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
+
+
+def check_places(source: Place, target: Place, options: JobOptions) -> None:
+    """Raise ``InputError`` where there is nothing to import, or an option cannot be used."""
+    files_to_import(source, target, options)
 
 
 def files_to_import(source: Place, target: Place, options: JobOptions) -> tuple[FoundFiles, int]:
@@ -156,6 +163,18 @@ def _clusters(this: _Import, contexts: Mapping[str, FileContext], grouping: Grou
     kinds = {file.name: AnswerKind(this.files[file.position].kind) for file in this.sources.files}
     brokers = {name: context.broker for name, context in contexts.items()}
     return clusters_of_import(this.draft.folder, this.unfinished(NAMED_BUNDLES), kinds, brokers, grouping)
+
+
+def _refuse_nothing(this: _Import, source: Place) -> None:
+    """Raise ``InputError`` where no table has a row, so that the earlier result stays."""
+    if any(this.draft.rows(*(table for table in (*WRITTEN, BUNDLES) if table is not QUARANTINE)).values()):
+        return
+    wrong = next(rows_of(this.draft.table(QUARANTINE), "file", "reason"), None)
+    first = f"; {wrong[0]}: {wrong[1]}" if wrong is not None else ""
+    raise InputError(
+        f"{source}: none of {len(this.sources.files):,} files has a usable record{first}; the earlier result is kept"
+        " (--allow-empty makes an empty one)"
+    )
 
 
 def _waiting(this: _Import) -> list[tuple[FoundFile, AnswerKind]]:

@@ -26,7 +26,7 @@ from pipeline.schemas import (
     TOPICS,
 )
 from pipeline.storage import Place
-from pipeline.tables import check_folder, counts_of, load, need_tables, rows_of
+from pipeline.tables import check_folder, counts_of, load, rows_of
 from pipeline.transforms.bundle_topics import (
     NAMESPACE,
     by_namespace,
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "lint"
-_NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS)
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
@@ -58,7 +57,6 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     Options: ``pulsar`` (a release; default: the one that all brokers reported), ``load-manager`` (modular, simple or
     extensible), and broker settings by their exact names. Raises ``InputError`` for a missing table or a bad option.
     """
-    need_tables(source, _NEEDED)
     worlds = worlds_of(source, options.settings)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         rows = _subscription_findings(spark, source, worlds).unionByName(_namespace_findings(spark, source, worlds))

@@ -19,10 +19,12 @@ from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.clusters import given_clusters
 
 MAX_INPUT: Final = "max-input"
+ALLOW_EMPTY: Final = "allow-empty"
+"""Whether an import of nothing is a result; else it is refused, and the earlier result stays."""
 KEEP_HISTORY: Final = "keep-history"
 """How many runs ``run`` keeps beside the newest result."""
 OWN: Final[Mapping[str, tuple[str, ...]]] = {
-    "import": (CLUSTERS, MAX_INPUT),
+    "import": (CLUSTERS, MAX_INPUT, ALLOW_EMPTY),
     "assign": ("policies", "add", "kill", "consumers-from", "flag", "pulsar"),
     "keys": ("modes", "top", "consumers", "consumers-from", "tables", "pulsar"),
     "bundles": ("listed", "pulsar"),
@@ -145,6 +147,7 @@ _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "seed": _number("seed", 0, 2**31 - 1),
     "shedder": _one_of("shedder", SHEDDERS),
     "placement": _one_of("placement", PLACEMENTS),
+    ALLOW_EMPTY: _one_of(ALLOW_EMPTY, ("true", "false")),
     CLUSTERS: given_clusters,
     KEEP_HISTORY: _number(KEEP_HISTORY, 1, 10_000),
     "every": _number("every", 1, 10**6),

@@ -61,7 +61,7 @@ from pipeline.schemas import (
 )
 from pipeline.stamps import stamp_of_table
 from pipeline.storage import Place
-from pipeline.tables import check_folder, counts_of, load, load_if_there, need_tables, rows_of
+from pipeline.tables import check_folder, counts_of, load, load_if_there, rows_of
 from pipeline.transforms.bundle_topics import NAMESPACE
 from pipeline.transforms.subscriptions import SUBSCRIPTION
 from pipeline.transforms.worst import (
@@ -96,7 +96,6 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     The option ``top`` limits how many rows of each kind go into ``summary.json`` (20). Raises ``InputError`` for a
     missing table or a bad option.
     """
-    need_tables(source, (TOPICS, SUBSCRIPTIONS))
     check_options(JOB, options.settings)
     top = int(options.settings.get("top", "20"))
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):

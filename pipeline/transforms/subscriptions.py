@@ -30,12 +30,13 @@ def failover_rows(subscriptions: DataFrame) -> DataFrame:
 
 
 def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
-    """Each unit with the ``names`` of its consumers (null where the set is missing) and its ``actives_of``."""
-    units = rows.select(*UNIT).distinct()
+    """Each unit with its first ``topic`` by name, the ``names`` of its consumers (null where the set is missing) and
+    its ``actives_of``."""
+    units = rows.groupBy(*UNIT).agg(fn.min("topic").alias("topic"))
     return (
         units.join(consumer_sets, ["cluster", "consumer_set"], "left")
         .join(actives_of(rows, UNIT), [*UNIT], "left")
-        .select(*UNIT, "names", "actives")
+        .select(*UNIT, "topic", "names", "actives")
     )
 
 

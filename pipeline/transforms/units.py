@@ -39,10 +39,11 @@ _SUMS_TOGETHER: Final = 1 << 16
 UNITS: Final = Table(
     "units",
     ("unit bigint", "cluster string", "namespace string", "subscription string", "consumer_set bigint",
-     "start bigint", "end bigint", "names array<string>", "levels array<bigint>", "new_names array<string>?",
+     "topic string", "start bigint", "end bigint", "names array<string>", "levels array<bigint>",
+     "new_names array<string>?",
      "new_levels array<bigint>?"),
 )  # fmt: skip
-"""``start`` and ``end``: its slots. The new list is empty where nothing changes."""
+"""``topic``: its first one by name; ``start`` and ``end``: its slots. The new list is empty where nothing changes."""
 HELD: Final = Table("held", ("unit bigint", "held array<bigint>"))
 """The partitions of each slot of a unit under the rule in force."""
 SUMS: Final = Table("sums", ("policy string", "slot bigint", *(f"{name} double" for name in SUMMED)))

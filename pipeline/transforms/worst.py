@@ -29,7 +29,7 @@ def failover_units(loads: DataFrame) -> DataFrame:
     return loads.where("in_force").select(
         *SUBSCRIPTION, fn.lit("Failover").alias("type"), "policy", "partitions", "consumers", "idle",
         "max_over_mean", "max_over_mean_rate", "moved", "least_moved", fn.lit(None).cast("string").alias("verdict"),
-        "max_over_even", "lists", "spare_msg_rate",
+        "max_over_even", "lists", "spare_msg_rate", "worst_topic", "worst_consumers", "worst_active",
     )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def key_units(spreads: DataFrame, dispatchers: DataFrame, modes: ByCluster[str])
     for cluster, mode in modes.values.items():
         in_force = fn.when(fn.col("cluster") == cluster, fn.col("policy") == mode).otherwise(in_force)
     rows = spreads.where(in_force).join(dispatchers, [*SUBSCRIPTION], "left")
-    zero = fn.lit(0).cast("bigint")
+    zero, nothing = fn.lit(0).cast("bigint"), fn.lit(None).cast("bigint")
     return rows.select(
         *SUBSCRIPTION, fn.lit("Key_Shared").alias("type"), "policy",
         fn.coalesce("dispatchers", zero).alias("partitions"), "consumers",
@@ -50,6 +50,8 @@ def key_units(spreads: DataFrame, dispatchers: DataFrame, modes: ByCluster[str])
         fn.col("max_over_mean").alias("max_over_mean_rate"), zero.alias("moved"), zero.alias("least_moved"),
         fn.when(fn.col("keys") > 0, fn.col("verdict")).alias("verdict"), fn.col("max_over_mean").alias("max_over_even"),
         fn.lit(1).cast("bigint").alias("lists"), fn.lit(0.0).alias("spare_msg_rate"),
+        fn.lit(None).cast("string").alias("worst_topic"), nothing.alias("worst_consumers"),
+        nothing.alias("worst_active"),
     )  # fmt: skip
 
 

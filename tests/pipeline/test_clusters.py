@@ -11,13 +11,18 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.cluster.owners import active_consumers
 from engine.errors import InputError
+from engine.views.fleet.difference import fleet_difference
 from pipeline.clusters import given_clusters
-from pipeline.jobs import job_called
+from pipeline.jobs import check_places, job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.schemas import EVERY_TABLE
 from tests.pipeline.load_report_folders import report, save
+from tui.cli.fleet.screen import session_of
+from tui.fleet.screen import Chosen
 from tui.sources.fleet_part import part_of
+from tui.sources.fleet_runs import RunTables, columns_of, runs_of
 
 BUNDLE: Final = "0x00000000_0xffffffff"
 PARTITIONS: Final = 12
@@ -220,3 +225,67 @@ def test_a_trace_belongs_to_the_cluster_of_its_folder_or_the_one_that_it_names(
     assert result.summary["failed"] == {}
     rows = "select cluster, msgs from {key_spreads} where policy = 'auto_split' order by all"
     assert query(tmp_path / "out", rows) == [("east", 1), ("west", 2)]
+
+
+def test_the_row_names_the_list_that_makes_its_number_and_enter_opens_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Many topics with a consumer of their own hide one whose four consumers leave all to one of them."""
+    lists = {f"persistent://shop/orders/orders-{n}": [f"only-{n}"] for n in range(9)}
+    lists["persistent://shop/orders/orders-x-partition-1"] = ["a", "b", "c", "d"]
+    stats = {
+        topic: {"subscriptions": {"s": {"type": "Failover", "msgRateOut": 8.0,
+                                        "consumers": [{"consumerName": name} for name in names]}}}
+        for topic, names in lists.items()
+    }  # fmt: skip
+    save(tmp_path / "in" / "broker-stats-topics.json", {"shop/orders": {BUNDLE: {"persistent": stats}}})
+    run(spark, "run", tmp_path / "in", tmp_path / "out")
+    columns = "max_over_even, idle, lists, worst_topic, worst_consumers, worst_active, spare_msg_rate"
+    (row,) = query(tmp_path / "out", f"select {columns} from {{worst_subscriptions}}")
+    assert row == (4.0, 3, 10, "persistent://shop/orders/orders-x-partition-1", 4, 1, 6.0)
+    session = session_of(tmp_path / "out", Chosen("", "shop/orders", "s", topic=row[3]))
+    state = session.timeline.state
+    assert {consumer.name for consumer in state.subscriptions[session.subscription].consumers} == set("abcd")
+    owners = [active_consumers(state, subscription) for subscription in state.subscriptions]
+    holding = sum(len({active.id for active in owned.values() if active}) for owned in owners)
+    assert sum(len(each.consumers) for each in state.subscriptions) - holding == row[1]
+
+
+def test_nothing_usable_is_refused_and_the_earlier_result_stays(spark: SparkSession, tmp_path: Path) -> None:
+    save_cluster(tmp_path / "in", "east", 2, {})
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "zero.json").write_text("")
+    run(spark, "import", tmp_path / "in", tmp_path / "out")
+    before = (tmp_path / "out" / "import.json").read_bytes()
+    with pytest.raises(InputError, match=r"zero\.json"):
+        run(spark, "import", tmp_path / "empty", tmp_path / "out")
+    assert (tmp_path / "out" / "import.json").read_bytes() == before
+    assert query(tmp_path / "out", "select count(*) from {topics}") == [(PARTITIONS,)]
+    done = job_called("import")(spark, tmp_path / "empty", tmp_path / "out", JobOptions({"allow-empty": "true"}))
+    assert done.summary["tables"]["topics"] == 0  # type: ignore[index]
+
+
+@pytest.mark.parametrize("job", ["import", "run", "watch", "assign", "bundles", "lint", "report", "balance", "keys"])
+def test_what_is_wrong_with_the_places_is_known_without_spark(job: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    for source, target in ((tmp_path / "nowhere", tmp_path / "out"), (tmp_path / "empty", tmp_path / "file")):
+        with pytest.raises(InputError):
+            check_places(job, source, target, JobOptions())
+    if job in ("import", "run", "watch"):
+        save_cluster(tmp_path / "in", "east", 2, {})
+        with pytest.raises(InputError):
+            check_places(job, tmp_path / "in", tmp_path / "in", JobOptions())
+
+
+def test_two_runs_without_any_finding_or_moved_partition_can_be_compared(spark: SparkSession, tmp_path: Path) -> None:
+    """And every table that a run can have is read where both runs have no row of it."""
+    save(tmp_path / "in" / "broker-stats-topics.json", {"t/n": {BUNDLE: {"persistent": {"persistent://t/n/x": {}}}}})
+    runs = []
+    for day in ("monday", "tuesday"):
+        run(spark, "run", tmp_path / "in", tmp_path / day, lint__pulsar="4.0.7")
+        runs.append(RunTables(tmp_path / day))
+    for table in ("findings", "assignments", "subscription_loads", "worst_subscriptions"):
+        assert query(tmp_path / "monday", f"select count(*) from {{{table}}}") == [(0,)], table
+    columns, missing = columns_of(*runs)
+    assert missing == ()
+    difference = fleet_difference(*runs_of(*runs), columns, top=3)
+    assert (difference.sums.moved, difference.sums.new_findings, difference.sums.topics_appeared) == (0, 0, 0)

@@ -19,7 +19,10 @@ def sums_row(lists: Sequence[tuple[str, ...]], held: Sequence[Sequence[int]]) ->
     """The row of one subscription whose topics have these lists, and whose consumers have so many partitions each."""
     policy = Policy.FLAG_OFF
     counts = np.array([count for each in held for count in (*each, 0)], dtype=np.float64)
-    names, keys = pa.array(lists, pa.list_(pa.string())), [pa.array([text] * len(lists)) for text in ("", "t/n", "s")]
+    names, keys = (
+        pa.array(lists, pa.list_(pa.string())),
+        [pa.array([text] * len(lists)) for text in ("", "t/n", "s", "topic")],
+    )
     sums = np.array([counts, 0 * counts, 2.5 * counts, 2.5 * counts])
     loads = Loads(keys, names, flag=np.zeros(len(lists), dtype=bool))
     (row,) = loads.tables((policy,), {policy: sums}, counts)[1].to_pylist()
@@ -80,7 +83,7 @@ def test_nothing_can_be_taken_that_is_not_there(held: list[int]) -> None:
 def test_consumers_of_equal_names_are_the_first_and_the_second_in_every_list() -> None:
     names, keys = (
         pa.array([["b", "a", "a"], ["a"], ["c"]]),
-        [pa.array([""] * 3), pa.array(["t/n"] * 3), pa.array(["s", "s", "u"])],
+        [pa.array([""] * 3), pa.array(["t/n"] * 3), pa.array(["s", "s", "u"]), pa.array(["x", "y", "z"])],
     )
     sums = {policy: np.full((4, 8), [1, 2, 4, 0, 8, 0, 16, 0], dtype=float) for policy in PULSARS}
     loads = Loads(keys, names, flag=np.array([True, True, False])).tables(PULSARS, sums, np.zeros(8))

@@ -50,7 +50,30 @@ def result(folder: Path, day: str, part: int = 0) -> Path:
                 owners.append((name, topic(index), NAMESPACE, index, policy, "", False, owner, owner, False, 1.0, 1.0))
     write(folder, schemas.ASSIGNMENTS, owners, stamp, part)
     loads = [
-        (NAMESPACE, name, policy, False, 5, 3, 0, 2, 1.0, 1.0, 1.0, 1.0, 1.0, 0, 0, 1.0, policy == in_force, 1, 0.0)
+        (
+            NAMESPACE,
+            name,
+            policy,
+            False,
+            5,
+            3,
+            0,
+            2,
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            0,
+            0,
+            1.0,
+            policy == in_force,
+            1,
+            0.0,
+            None,
+            None,
+            None,
+        )
         for name, in_force in (("billing", "flag_on"), ("audit", "flag_off"))
         for policy in ("flag_off", "flag_on")
     ]
@@ -83,7 +106,8 @@ def result(folder: Path, day: str, part: int = 0) -> Path:
 
 def _worst(name: str, kind: str, uneven: float | None, idle: int, lost: float, verdict: str | None) -> tuple[Any, ...]:
     return (
-        NAMESPACE, name, kind, "flag_on", 5, 3, idle, uneven, None, 0, 0, verdict, 0, None, 1.0, 0, uneven, 1, lost
+        NAMESPACE, name, kind, "flag_on", 5, 3, idle, uneven, None, 0, 0, verdict, 0, None, 1.0, 0, uneven, 1, lost,
+        None, None, None,
     )  # fmt: skip
 
 

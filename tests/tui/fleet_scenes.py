@@ -73,10 +73,11 @@ def small_result(folder: Path) -> Path:
     write(
         folder, schemas.WORST_SUBSCRIPTIONS,
         [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.5, 2.75, 4, 1, None, 2, "warning", 13.0, 65,
-          2.5, 1, 4.5),
+          2.5, 1, 4.5, None, None, None),
          (NAMESPACE, "orders", "Key_Shared", "auto_split", 1, 2, 0, 1.25, None, 0, 0, "CHANCE", 0, None, 1.0, 5,
-          1.25, 1, 0.0),
-         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5, None, 1, 0.0)],
+          1.25, 1, 0.0, None, None, None),
+         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5, None, 1, 0.0,
+          None, None, None)],
     )  # fmt: skip
     write(
         folder, schemas.WORST_NAMESPACES,
@@ -160,7 +161,9 @@ def installation(folder: Path) -> Path:
         "findings": pa.array(result), "worst_severity": pa.array(worst, mask=result == 0),
         "msg_rate_out": pa.array(rate), "msg_backlog_entries": pa.array(at * 977 % 4_001 * (at % 4 == 0)),
         "max_over_even": pa.array(uneven, mask=at % 29 == 7), "lists": pa.array(1 + (at % 37 == 3)),
-        "spare_msg_rate": pa.array(np.round(rate * (uneven - 1.0), 1)),
+        "spare_msg_rate": pa.array(np.round(rate * (1.0 - 1.0 / uneven), 1)),
+        "worst_topic": pa.nulls(count, pa.string()), "worst_consumers": pa.nulls(count, pa.int64()),
+        "worst_active": pa.nulls(count, pa.int64()),
     }  # fmt: skip
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
     table = table.sort_by([("max_over_mean", "descending"), ("idle", "descending")])
@@ -206,6 +209,8 @@ def large_result(folder: Path, rows: int) -> Path:
         "msg_rate_out": pa.array(at * 31 % 10_007 / 8.0), "msg_backlog_entries": pa.array(at * 13 % 1_009),
         "max_over_even": pa.array(uneven, mask=at % 11 == 0), "lists": pa.array(at * 0 + 1),
         "spare_msg_rate": pa.array(at * 0.0),
+        "worst_topic": pa.nulls(rows, pa.string()), "worst_consumers": pa.nulls(rows, pa.int64()),
+        "worst_active": pa.nulls(rows, pa.int64()),
     }  # fmt: skip
     (folder / "worst_subscriptions").mkdir(parents=True)
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)

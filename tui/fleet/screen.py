@@ -44,7 +44,8 @@ class Chosen:
     """What of a cluster is to be opened; ``namespace`` is "" for its brokers, ``subscription`` for a whole namespace.
 
     ``listed_flag`` is the flag that the numbers of the list are of, None where that is unknown. ``first`` names the
-    subscription of a namespace that is shown first, "" for any.
+    subscription of a namespace that is shown first, "" for any; ``topic`` a topic of the list of consumers in it that
+    makes the number of the row.
     """
 
     cluster: str
@@ -52,6 +53,7 @@ class Chosen:
     subscription: str = ""
     listed_flag: bool | None = None
     first: str = ""
+    topic: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,5 +356,8 @@ class FleetScreen(RingsideScreen[None]):
             subscription = "" if opens_all else str(row["subscription"])
             flag = self._results.listed_flag(row["policy"] if self._shown.table == SUBSCRIPTIONS.table else None)
             first = str(row["worst_subscription"] or "") if opens_all else ""
-            chosen = Chosen(str(row["cluster"]), str(row["namespace"]), subscription, flag, first)
+            chosen = Chosen(
+                str(row["cluster"]), str(row["namespace"]), subscription, flag, first,
+                str(row.get("worst_topic") or ""),
+            )  # fmt: skip
             self.post_message(self.Opened(chosen))

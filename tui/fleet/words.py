@@ -147,6 +147,9 @@ def _subscription(row: Mapping[str, Any]) -> str:
         by_messages = by_rate is not None and row["type"] == "Failover" and row.get("lists", 1) == 1
         by_rate_text = f", {by_rate:,.2f} by messages" if by_messages else ""
         parts.append(f"the busiest has {uneven:,.2f} times its even share{by_rate_text}")
+        if row.get("worst_topic") and row.get("lists", 1) > 1:
+            local = row["worst_topic"].rpartition("/")[2]
+            parts.append(f"worst: {safe_name(local)}, {row['worst_active']:,} of {row['worst_consumers']:,} active")
         if row.get("spare_msg_rate"):
             parts.append(f"an even spread gives {msgs_per_sec(row['spare_msg_rate'])} to less busy consumers")
     elif row["type"] == "Key_Shared":

@@ -34,6 +34,7 @@ _DECLARED: Final[Mapping[str, str]] = {
     " consumers: whole, idle: whole, max_over_mean: real?, max_over_mean_rate: real?, moved: whole,"
     " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real*,"
     " msg_backlog_entries: whole*, max_over_even: real?, lists: whole*, spare_msg_rate: real*,"
+    " worst_topic: text?*, worst_consumers: whole?*, worst_active: whole?*,"
     " run_id: text*, snapshot_time: moment?*",
     "worst_namespaces": "cluster: text, namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real,"
     " msg_rate_out: real,"

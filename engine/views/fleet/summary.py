@@ -111,7 +111,8 @@ class WorstSubscription:
 
     ``max_over_even``: the most times its even share of what it reads that a consumer has, ``lists``: how many different
     lists of consumers the topics have, ``spare_msg_rate``: messages/s that an even spread would give to less busy
-    consumers.
+    consumers. ``worst_topic``: the first topic with the list of consumers that makes ``max_over_even``, which has
+    ``worst_consumers``, of which ``worst_active`` have a partition.
 
     ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions; summaries of
     earlier releases lack them.
@@ -137,6 +138,9 @@ class WorstSubscription:
     max_over_even: float | None = None
     lists: int = 1
     spare_msg_rate: float = 0.0
+    worst_topic: str | None = None
+    worst_consumers: int | None = None
+    worst_active: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

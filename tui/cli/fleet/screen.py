@@ -126,4 +126,7 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
         *(key_subscription.name for key_subscription in state.key_subscriptions),
     ]
     shown = names.index(chosen.first) if chosen.first in names else 0
+    for at, subscription in enumerate(state.subscriptions):
+        if subscription.name == chosen.subscription and chosen.topic in subscription.topics:
+            shown = at
     return Session(Timeline.start(state, opened.seed, opened.source), shown, opened.problems, opened.notes)
