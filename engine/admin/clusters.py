@@ -153,9 +153,10 @@ class _Tree:
         kinds = all_kinds.union(*recordings)
         several = any(each.several for part in parts.values() for each in part)
         if not several and not any(first & second for first, second in combinations(recordings, 2)):
-            only = [each for part in parts.values() for each in part]
-            name = only[0].clusters.values() if len(only) == 1 and not all_kinds else [folder.rstrip("/")]
-            return _Below(kinds, {folder: next(iter(name))})
+            only = [child for group in parts for child in group if len(parts) == 1 and len(group) == 1]
+            # So that another cluster beside it does not change its name.
+            name = only[0] if only and not folder and not all_kinds else folder
+            return _Below(kinds, {folder: name.rstrip("/")})
         clusters = {folder: folder.rstrip("/")} if own else {}
         for group, part in parts.items():
             joined = "+".join(member.rstrip("/") for member in group)

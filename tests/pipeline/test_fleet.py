@@ -448,7 +448,7 @@ def test_every_cluster_is_under_the_rules_that_it_runs(spark: SparkSession, tmp_
     rules = {each["cluster"]: each for each in summary["rules"]}
     assert {(name, each["consistent_hashing"], each["release_basis"]) for name, each in rules.items()} == {
         ("old", False, "reported"), ("new", True, "reported"), ("silent-old", False, "inferred"),
-        ("silent-new", True, "assumed"),
+        ("silent-new", True, "inferred"),
     }  # fmt: skip
     assert (rules["old"]["release"], rules["new"]["release"]) == ("2.11.0", "4.2.4")
     loads = {(row["namespace"], row["policy"]): row for row in rows_of(out, "subscription_loads")}

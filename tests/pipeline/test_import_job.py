@@ -154,7 +154,8 @@ def test_bad_input_is_counted_and_reported_and_never_stops_the_good_rows(spark: 
     ]
     reported = query_quarantine(target)
     for words in (
-        "claimed by east:8080 (a/broker-stats-topics.json, a/load-report.json) and west:8080",
+        "east:8080 (a/broker-stats-topics.json.gz, a/load-report.json) and",
+        "west:8080 (b/broker-stats-topics.json, b/load-report.json)",
         "different releases",
         "in the middle",
         "cannot be negative",

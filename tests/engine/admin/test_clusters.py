@@ -67,4 +67,4 @@ def test_an_answer_for_all_brokers_holds_for_the_folders_below_it() -> None:
 
 def test_a_path_of_any_depth_has_a_cluster() -> None:
     deep = "d/" * 2000
-    assert clusters_of({deep: LOADS}, {}).of(f"{deep}x.json") == deep.rstrip("/")
+    assert clusters_of({deep: LOADS, f"{deep}e/": LOADS}, {}).of(f"{deep}e/x.json") == f"{deep}e"
