@@ -83,7 +83,7 @@ fleet: $(STAMP)
 OLDEST_SPARK = 4.0.1
 test-oldest-spark: $(STAMP)
 	@$(BIN)/python -m pip install -q --no-deps --target .spark-$(OLDEST_SPARK) --upgrade pyspark==$(OLDEST_SPARK)
-	@PYTHONPATH=.spark-$(OLDEST_SPARK) $(BIN)/python -m pytest -q -n 0 tests/pipeline/test_clusters.py tests/pipeline/test_fleet.py tests/pipeline/test_lint.py
+	@PYTHONPATH=$(CURDIR)/.spark-$(OLDEST_SPARK) $(BIN)/python -m pytest -q -n 0 tests/pipeline/test_clusters.py tests/pipeline/test_fleet.py tests/pipeline/test_lint.py
 
 bench-spark: $(STAMP)
 	@$(BIN)/python -m tests.bench_spark $(ARGS)

@@ -137,11 +137,11 @@ def runs_of(before: RunTables, after: RunTables) -> tuple[Run, Run]:
 
 
 def _run(tables: RunTables) -> Run:
-    """The run that made the comparison's first table, and the moment that it is of."""
+    """The run that made the first of the compared tables that has a row, and the moment that it is of."""
     name = next(name for name in ("worst_subscriptions", *COMPARED) if tables.has(name))
     moment = ["snapshot_time"] if name == "worst_subscriptions" else []
     table = tables.read(name, moment)
-    run_id = tables.run_id or next(iter(_values(table.column("run_id"))), "")
+    run_id = tables.run_id or next(iter(_values(table.column("run_id")) or sorted(tables.run_ids())), "")
     latest = None
     if moment:  # Spark writes moments of UTC in a form that does not say so
         times = table.column("snapshot_time").cast(pa.timestamp("us", "UTC"), safe=False)

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from engine.errors import InputError
+from engine.names import partition_index, partitioned_name
 from tui.app import RingsideApp
 from tui.cli.exits import FINE
 from tui.cli.options import Output
@@ -126,7 +127,7 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
         *(key_subscription.name for key_subscription in state.key_subscriptions),
     ]
     shown = names.index(chosen.first) if chosen.first in names else 0
-    for at, subscription in enumerate(state.subscriptions):
-        if subscription.name == chosen.subscription and chosen.topic in subscription.topics:
-            shown = at
+    topic = partitioned_name(chosen.topic) if partition_index(chosen.topic) >= 0 else chosen.topic
+    of_topic = (at for at, subscription in enumerate(state.subscriptions) if topic in subscription.topics)
+    shown = next(of_topic, shown) if chosen.subscription else shown
     return Session(Timeline.start(state, opened.seed, opened.source), shown, opened.problems, opened.notes)
