@@ -26,6 +26,19 @@ BulkChecker = Callable[[list[Line]], Iterable[tuple[int, str]]]
 """Takes all lines of a family at once; gives the position of each that fails, and what is wrong with it."""
 
 HERE = Path(__file__).parent
+SCALABLE: Final = (
+    "segment_hash",
+    "segment_route",
+    "segment_layout",
+    "entry_buckets",
+    "segment_assign",
+    "key_consumer",
+    "load_report",
+    "autoscale_config",
+    "autoscale_decide",
+    "autoscale_cycle",
+)
+"""Only releases from 5.0 have them."""
 FAMILIES = (
     "murmur3",
     "partition_index",
@@ -66,13 +79,15 @@ FAMILIES = (
     "report_needed",
     "modular_cycle",
     "strategy_pairing",
+    *SCALABLE,
 )
 """Families that must be checked wherever their file is."""
 _OF_5_0_1: Final = (
     "shed_avg", "shed_uniform", "place_avg", "filters", "modular_cycle", "strategy_pairing",
+    *SCALABLE,
 )  # fmt: skip
 KEPT: Final = (
-    *(family for family in FAMILIES if family != "strategy_pairing"),
+    *(family for family in FAMILIES if family not in ("strategy_pairing", *SCALABLE)),
     *(f"5.0.1/{family}" for family in _OF_5_0_1),
 )
 """The committed files, without their suffix."""

@@ -13,12 +13,14 @@ from engine.errors import InputError, Rejection
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.consistent_sticky import node_ranges
 from engine.keyshared.delivery_state import DeliveryState
+from engine.keyshared.keys import EntryMetadata
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
 from engine.scenarios.opening import SETTING_IGNORED
+from engine.views.keys.path import KeyPath, key_path, routed_key
 from engine.views.reported.model import ReportedView
 from engine.views.reported.view import Reported, subject_of
-from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
+from tui.cli.key_options import DEFAULT_POINTS, RoutingChoice, SharingChoice
 from tui.cli.options import WhatIf
 from tui.cli.output import say, say_problems
 from tui.cli.session import applied, session_of
@@ -82,6 +84,16 @@ def sharing_of(choice: SharingChoice, path: str | None) -> Sharing:
     if choice.invented is not None:
         raise InputError(f"{choice.invented}: {path} says who consumes; leave out one of the two")
     return _recorded(choice, path)
+
+
+def way_of(who: Sharing, choice: RoutingChoice, metadata: EntryMetadata) -> KeyPath | None:
+    """The way of a message to its partition; None without partitions. Raises ``InputError``."""
+    if choice.partitions is None:
+        if choice.named is not None:
+            raise InputError(f"{choice.named}: it decides the partition; give --partitions N too")
+        return None
+    selector = who.selector if who.selector.consumers else None
+    return key_path(routed_key(metadata), choice.routing(), choice.partitions, selector)
 
 
 def _invented(choice: SharingChoice) -> Sharing:

@@ -62,6 +62,12 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("why", str(RECORDINGS / "a-priority-100-3p-hash")),
         ("why", str(RECORDINGS / "f-inventory-2"), "--all"),
     ),
+    "list": (
+        ("list",),
+        ("list", str(RECORDINGS / "f-inventory-2"), "--filter", "idle>0"),
+        ("list", str(RECORDINGS / "c-keyshared-draining")),
+        ("list", str(RECORDINGS / "e-pip79-6p")),
+    ),
     "explain": (
         ("explain", "topic-1"),
         ("explain", "topic-1", "--flag", "on"),
@@ -71,6 +77,8 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("explain", "key", "a", "--consumers", "a,a,b", "--mode", "auto-split", "--pulsar", "2.11.0"),
         ("explain", "key", "a", "--consumers", "a,a,b", "--pulsar", "2.11.0"),
         ("explain", "key", "a", "--ranges", "a=0-9", "--ranges", "b=20-30"),
+        ("explain", "key", "a", "--consumers", "a,b", "--partitions", "12", "--client", "rust"),
+        ("explain", "key", "a", "--partitions", "12", "--client", "php"),
         ("explain", "jobs", "mixed", "--subscription", "s"),
         ("explain", "jobs", "mixed", "--subscription", "alone"),
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui.cli.exits import FINE
-from tui.cli.key_options import SharingChoice, sharing_options
+from tui.cli.key_options import RoutingChoice, SharingChoice, routing_options, sharing_options
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, say_problems, write_out, write_page
 
@@ -37,13 +37,23 @@ if TYPE_CHECKING:
 @click.option("--key-base64", metavar="TEXT", help="Instead of KEY: the base64 form of a key that was given as bytes.")
 @click.option("--producer", metavar="NAME", help="The producer's name; counts for a message without a key.")
 @click.option("--sequence", metavar="N", type=int, help="The sequence id; counts for a message without a key.")
+@routing_options
 @sharing_options
 @json_option
 @ascii_option
 def explain_key(
-    *, words: tuple[str, ...], sharing: SharingChoice, as_json: bool, ascii_only: bool, **given: Any
+    *,
+    words: tuple[str, ...],
+    routed: RoutingChoice,
+    sharing: SharingChoice,
+    as_json: bool,
+    ascii_only: bool,
+    **given: Any,
 ) -> int:
     """Say why KEY goes to its consumer: bytes, hash, slot, owner, who inherits it, and what it waits for.
+
+    Of a partitioned topic it says first to which partition the client's hash sends the key, where other clients send
+    it, and which slots the keys of that partition can have.
 
     Bytes that are not text are written hex:00ff or base64:AP8=. "" is the empty key; --no-key is none.
 
@@ -51,7 +61,7 @@ def explain_key(
     """
     from engine.keyshared.explain import explain_key as explained
     from engine.keyshared.keys import sticky_key
-    from tui.cli.sharing import sharing_of
+    from tui.cli.sharing import sharing_of, way_of
 
     instead = given["no_key"] or given["ordering_key"] is not None or given["key_base64"] is not None
     key, path = _key_and_path(words, replaced=instead)
@@ -62,17 +72,18 @@ def explain_key(
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
     who = sharing_of(sharing, path)
     sticky = sticky_key(metadata, who.behaviour)
+    key_way = way_of(who, routed, metadata)
     explanation = explained(
         who.selector, sticky.data, draining=who.delivery.draining if who.delivery is not None else None
     )
     if as_json:
         from tui.cli.printers.key_answers import explained_document
 
-        write_out(json_text(explained_document(who, sticky, explanation)))
+        write_out(json_text(explained_document(who, sticky, explanation, key_way)))
     else:
         from tui.cli.printers.key_answers import explained_lines
 
-        write_page(explained_lines(who, sticky, explanation), ascii_only=ascii_only)
+        write_page(explained_lines(who, sticky, explanation, key_way), ascii_only=ascii_only)
     return FINE
 
 

@@ -15,6 +15,7 @@ from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, 
 from engine.text import counted
 from engine.views.failover.table import letter_tag
 from engine.views.keys.answers import key_sentence
+from engine.views.keys.path import KeyPath, OtherRoute
 from engine.views.keys.words import VERDICTS, luck_sentence, verdict_text
 from engine.views.reported.document import reported_document
 from tui.cli.output import plain_values
@@ -42,12 +43,16 @@ _REMARKS: Final = {
 }
 
 
-def explained_lines(who: Sharing, sticky: StickyKey, explanation: KeyExplanation) -> list[str]:
+def explained_lines(
+    who: Sharing, sticky: StickyKey, explanation: KeyExplanation, way: KeyPath | None = None
+) -> list[str]:
     """The key's way to its consumer, one labelled sentence for each step."""
     step = explanation.slot
     lines = _labelled("key", f"{_key(sticky.data)} ({sticky.source.value})")
     if sticky.source in _REMARKS:
         lines += _labelled("", _REMARKS[sticky.source])
+    if way is not None:
+        lines += _labelled("partition", safe_name(way.sentence))
     lines += _labelled("bytes", _bytes(step.key))
     lines += _labelled("hash", f"murmur3 gives {step.raw_hash}, without its top bit {step.hash_value}")
     sums = f"{step.hash_value} mod {step.division.divisor} = {step.division.remainder}"
@@ -55,7 +60,8 @@ def explained_lines(who: Sharing, sticky: StickyKey, explanation: KeyExplanation
     folded = "; slot 0 means no hash, so it becomes 1" if step.folded else ""
     lines += _labelled("slot", f"{step.slot} = {sums}{folded}")
     if not who.selector.consumers:
-        return [*lines, *_labelled("owner", "nobody: name consumers with --consumers, or a recording")]
+        lines += _labelled("owner", "nobody: name consumers with --consumers, or a recording")
+        return [*lines, *(_elsewhere(way) if way is not None else ())]
     lines += _labelled("owner", _consumer(explanation.owner))
     lines += _labelled("rule", safe_name(key_sentence(explanation)))
     if explanation.point is not None and explanation.point.claimants:
@@ -67,7 +73,9 @@ def explained_lines(who: Sharing, sticky: StickyKey, explanation: KeyExplanation
     lines += _labelled("heirs", heirs or "nobody: the messages would wait")
     lines += _labelled("waits", _waiting(who, explanation))
     lines += _labelled("of", _whose(who))
-    return [*lines, *_others(rivals_of(who.selector, explanation))]
+    if way is not None and way.resonance is not None:
+        lines += _labelled("slots", way.resonance.sentence)
+    return [*lines, *_others(rivals_of(who.selector, explanation)), *(_elsewhere(way) if way is not None else ())]
 
 
 def _others(rivals: tuple[Rival, ...]) -> list[str]:
@@ -82,7 +90,22 @@ def _others(rivals: tuple[Rival, ...]) -> list[str]:
     return ["", *table(rows, ("<", ">", "<")), *_more(len(rivals), RIVALS_SHOWN)]
 
 
-def explained_document(who: Sharing, sticky: StickyKey, explanation: KeyExplanation) -> dict[str, Any]:
+def _elsewhere(way: KeyPath) -> list[str]:
+    """Where all other clients send the key: one line for each hash and its partition."""
+    clients: dict[tuple[str, int | None], list[OtherRoute]] = {}
+    for other in way.others:
+        clients.setdefault((other.hashing, other.partition), []).append(other)
+    rows = [("hash", "partition", "of clients")]
+    for (hashing, partition), others in clients.items():
+        words = ", ".join(other.client for other in others)
+        place = "any" if partition is None else str(partition)
+        rows.append((hashing, place, words))
+    return ["", *table(rows, ("<", ">", "<"))]
+
+
+def explained_document(
+    who: Sharing, sticky: StickyKey, explanation: KeyExplanation, way: KeyPath | None = None
+) -> dict[str, Any]:
     """The same as plain values."""
     wait = _wait(who, explanation)
     return {
@@ -91,6 +114,7 @@ def explained_document(who: Sharing, sticky: StickyKey, explanation: KeyExplanat
         "key": text_of_key(sticky.data),
         "source": sticky.source.value,
         **_head(who),
+        "route": None if way is None else plain_values(way),
         "explanation": plain_values(explanation),
         "not_owner": plain_values(rivals_of(who.selector, explanation)),
         "sentence": key_sentence(explanation) if who.selector.consumers else "nobody is connected",
