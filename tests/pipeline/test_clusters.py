@@ -245,7 +245,7 @@ def test_the_row_names_the_list_that_makes_its_number_and_enter_opens_it(spark: 
     state = session.timeline.state
     assert {consumer.name for consumer in state.subscriptions[session.subscription].consumers} == set("abcd")
     owners = [active_consumers(state, subscription) for subscription in state.subscriptions]
-    holding = sum(len({active.id for active in owned.values() if active}) for owned in owners)
+    holding = sum(len({active.name for active in owned.values() if active}) for owned in owners)
     assert sum(len(each.consumers) for each in state.subscriptions) - holding == row[1]
 
 
