@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from socketserver import BaseServer
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -202,15 +203,13 @@ def _home_without_archive(folder: Path) -> Iterator[None]:
 def _silent_py4j() -> Iterator[None]:
     """Keep PySpark from printing errors that the caller reports anyway: Py4J logs them on the root logger, and the
     server of accumulators prints a page where the JVM ends before it."""
-    from pyspark.accumulators import AccumulatorTCPServer  # noqa: PLC0415
-
     silent = logging.NullHandler()
     logging.getLogger().addHandler(silent)
-    printing, AccumulatorTCPServer.handle_error = AccumulatorTCPServer.handle_error, _ignore
+    printing, BaseServer.handle_error = BaseServer.handle_error, _ignore  # type: ignore[method-assign]
     try:
         yield
     finally:
-        AccumulatorTCPServer.handle_error = printing
+        BaseServer.handle_error = printing  # type: ignore[method-assign]
         logging.getLogger().removeHandler(silent)
 
 

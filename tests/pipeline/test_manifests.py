@@ -69,7 +69,7 @@ def test_a_result_that_fails_leaves_the_old_one(place: StorePath) -> None:
     write_result(place, "old")
     before = names(place)
     with pytest.raises(ZeroDivisionError), replacing(place, "job") as draft:
-        write_rows(SETTINGS, draft.table(SETTINGS), [("new", "1", "f")])
+        write_rows(SETTINGS, draft.table(SETTINGS), [("", "new", "1", "f")])
         raise ZeroDivisionError
     assert (words(place), plain_words(place), names(place)) == ((["old"], "old"), ["old"], before)
 

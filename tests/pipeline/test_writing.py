@@ -39,7 +39,7 @@ for name in ("_link", "_sweep", "write_rows", "write_json"):
         return _real(*args, **named)
     setattr(writing, name, wrapped)
 with writing.replacing(Path(sys.argv[1]), "job") as draft:
-    writing.write_rows(SETTINGS, draft.table(SETTINGS), [("new", "1", "f")])
+    writing.write_rows(SETTINGS, draft.table(SETTINGS), [("", "new", "1", "f")])
     writing.write_rows(FILES, draft.table(FILES), [])
     writing.write_json(draft.folder, "job.json", {"run": "new"})
 print("done")
@@ -80,7 +80,7 @@ def test_whatever_goes_wrong_the_old_result_stays(fault: BaseException, tmp_path
     write_result(tmp_path, "old")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
     with pytest.raises(type(fault)), replacing(tmp_path, "job") as draft:
-        write_rows(SETTINGS, draft.table(SETTINGS), [("new", "1", "f")])
+        write_rows(SETTINGS, draft.table(SETTINGS), [("", "new", "1", "f")])
         raise fault
     assert words(tmp_path) == (["old"], "old")
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == before
@@ -118,7 +118,7 @@ def test_killed_at_any_step_the_old_or_the_new_result_is_there_whole(tmp_path: P
 
 def test_two_runs_do_not_write_to_one_place_at_once(tmp_path: Path) -> None:
     with replacing(tmp_path, "job") as draft:
-        write_rows(SETTINGS, draft.table(SETTINGS), [("first", "1", "f")])
+        write_rows(SETTINGS, draft.table(SETTINGS), [("", "first", "1", "f")])
         write_json(draft.folder, "job.json", {"run": "first"})
         with pytest.raises(RingsideError, match="another run is writing"), replacing(tmp_path, "other"):
             pytest.fail("this must not be reached")
@@ -209,18 +209,21 @@ def test_a_part_holds_its_rows_and_a_discarded_one_is_gone(tmp_path: Path) -> No
 def test_texts_may_be_written_as_dictionaries_and_are_read_as_texts(tmp_path: Path) -> None:
     writer = PartWriter(SETTINGS, tmp_path, 0)
     plain = SETTINGS.columns_of([("", "a", "x", "f"), ("", "a", "y", "f")])
-    arrays = [plain["name"].combine_chunks().dictionary_encode(), plain["value"], plain["file"]]
+    arrays = [plain["cluster"], plain["name"].combine_chunks().dictionary_encode(), plain["value"], plain["file"]]
     writer.write(pa.Table.from_arrays(arrays, names=list(SETTINGS.names)))
     writer.close()
     assert check_folder(SETTINGS, tmp_path) == 2
 
 
+FIRST = ("cluster string", "name string")
+
+
 @pytest.mark.parametrize(
     ("table", "rows", "reason"),
     [
-        (Table("settings", ("name string", "value bigint", "file string")), [("a", 1, "f")], "value"),
-        (Table("settings", ("name string", "file string")), [("a", "f")], "value"),
-        (Table("settings", ("name string", "value string?", "file string")), [("a", None, "f")], "empty places"),
+        (Table("settings", (*FIRST, "value bigint", "file string")), [("", "a", 1, "f")], "value"),
+        (Table("settings", (*FIRST, "file string")), [("", "a", "f")], "value"),
+        (Table("settings", (*FIRST, "value string?", "file string")), [("", "a", None, "f")], "empty places"),
     ],
     ids=["type", "missing", "empty"],
 )
