@@ -205,7 +205,7 @@ def _silent_py4j() -> Iterator[None]:
     server of accumulators prints a page where the JVM ends before it."""
     silent = logging.NullHandler()
     logging.getLogger().addHandler(silent)
-    printing, BaseServer.handle_error = BaseServer.handle_error, _ignore  # type: ignore[method-assign]
+    printing, BaseServer.handle_error = BaseServer.handle_error, _ignore  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
