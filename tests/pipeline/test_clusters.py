@@ -230,7 +230,7 @@ def test_a_trace_belongs_to_the_cluster_of_its_folder_or_the_one_that_it_names(
 def test_the_row_names_the_list_that_makes_its_number_and_enter_opens_it(spark: SparkSession, tmp_path: Path) -> None:
     """Many topics with a consumer of their own hide one whose four consumers leave all to one of them."""
     lists = {f"persistent://shop/orders/orders-{n}": [f"only-{n}"] for n in range(9)}
-    lists["persistent://shop/orders/orders-x-partition-1"] = ["a", "b", "c", "d"]
+    lists["persistent://shop/orders/orders-x-partition-0"] = ["a", "b", "c", "d"]
     stats = {
         topic: {"subscriptions": {"s": {"type": "Failover", "msgRateOut": 8.0,
                                         "consumers": [{"consumerName": name} for name in names]}}}
@@ -240,7 +240,7 @@ def test_the_row_names_the_list_that_makes_its_number_and_enter_opens_it(spark: 
     run(spark, "run", tmp_path / "in", tmp_path / "out")
     columns = "max_over_even, idle, lists, worst_topic, worst_consumers, worst_active, spare_msg_rate"
     (row,) = query(tmp_path / "out", f"select {columns} from {{worst_subscriptions}}")
-    assert row == (4.0, 3, 10, "persistent://shop/orders/orders-x-partition-1", 4, 1, 6.0)
+    assert row == (4.0, 3, 10, "persistent://shop/orders/orders-x-partition-0", 4, 1, 6.0)
     session = session_of(tmp_path / "out", Chosen("", "shop/orders", "s", topic=row[3]))
     state = session.timeline.state
     assert {consumer.name for consumer in state.subscriptions[session.subscription].consumers} == set("abcd")
