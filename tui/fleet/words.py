@@ -15,7 +15,7 @@ from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
-from tui.kit.wording import msgs_per_sec, quantity, safe_name
+from tui.kit.wording import in_out_rate, out_rate, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
@@ -41,7 +41,7 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
         counted(totals.topics, "topic"),
-        f"{msgs_per_sec(totals.msg_rate_in)} in, {quantity(totals.msg_rate_out)} out",
+        f"{quantity(totals.msg_rate_in)} in/s, {quantity(totals.msg_rate_out)} out/s",
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
         counted(totals.bundles, "bundle"),
@@ -151,7 +151,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
             local = row["worst_topic"].rpartition("/")[2]
             parts.append(f"worst: {safe_name(local)}, {row['worst_active']:,} of {row['worst_consumers']:,} active")
         if row.get("spare_msg_rate"):
-            parts.append(f"an even spread gives {msgs_per_sec(row['spare_msg_rate'])} to less busy consumers")
+            parts.append(f"an even spread gives {out_rate(row['spare_msg_rate'])} to less busy consumers")
     elif row["type"] == "Key_Shared":
         parts.append("no key trace shows how even it is")
     if row["findings"]:
@@ -160,9 +160,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
         waiting = row.get("msg_backlog_entries") or 0
-        parts.append(
-            f"{msgs_per_sec(row['msg_rate_out'])}" + (f", {quantity(waiting)} entries wait" if waiting else "")
-        )
+        parts.append(out_rate(row["msg_rate_out"]) + (f", {quantity(waiting)} entries wait" if waiting else ""))
     return "; ".join(parts)
 
 
@@ -177,7 +175,7 @@ def _namespace(row: Mapping[str, Any]) -> str:
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
         parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
-    parts.append(f"{msgs_per_sec(row['msg_rate_in'])} in, {quantity(row['msg_rate_out'])} out")
+    parts.append(f"{quantity(row['msg_rate_in'])} in/s, {quantity(row['msg_rate_out'])} out/s")
     return "; ".join(parts)
 
 
@@ -195,7 +193,7 @@ def _broker(row: Mapping[str, Any]) -> str:
     parts = [
         f"{safe_name(row['broker'])}{cluster}: {used}",
         f"next cycle of {row['shedder'] or 'its shedder'}: {row['next_outcome'].replace('-', ' ')}{compared}",
-        f"{counted(row['bundles'], 'bundle')}, {counted(row['topics'], 'topic')}, {msgs_per_sec(row['msg_rate'])}",
+        f"{counted(row['bundles'], 'bundle')}, {counted(row['topics'], 'topic')}, {in_out_rate(row['msg_rate'])}",
     ]
     if row["unloads"]:
         interrupted = counted(row["topics_interrupted"], "topic")
