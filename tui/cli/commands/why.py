@@ -227,6 +227,9 @@ def cause_lines(cause: Cause) -> Iterator[str]:
         yield f"    setting   {safe_name(setting_text(cause.setting))}"
     if cause.fix:
         yield from wrapped(safe_name(cause.fix), first="    to do     ", rest="              ")
+    for bug in cause.looks_like:
+        yield from wrapped(bug.text, first="    looks like ", rest="              ")
+        yield from wrapped(bug.attach, first="    report    with ", rest="              ")
     yield from wrapped(", ".join(cause.fields), first="    read from ", rest="              ")
 
 
