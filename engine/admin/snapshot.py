@@ -47,6 +47,7 @@ from engine.admin.requests import (
     request_of_path,
     scenario_facts,
 )
+from engine.admin.scalable import SCALABLE_KINDS, ScalableAnswers
 from engine.admin.text import malformed, plain_json, raw_object, unread_faults
 from engine.admin.topics import (
     broker_stats_of,
@@ -123,6 +124,7 @@ class AnswerCollector:
         self.written_loads: list[tuple[str, WrittenLoad]] = []
         self.measured = MeasuredLoads()
         self.living: tuple[str, frozenset[str]] | None = None
+        self.scalable = ScalableAnswers()
         self.asked_loaded = self.configured = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
@@ -165,7 +167,9 @@ class AnswerCollector:
             listed = living_brokers(name, data) if kind in _LISTS else None
             self.living = (name, listed) if listed is not None else self.living
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
-            if kind in _NAMELESS:
+            if kind in SCALABLE_KINDS:
+                self.scalable.take(kind, name, data, requests.get(name))
+            elif kind in _NAMELESS:
                 unnamed.append(answer)
             elif kind in (AnswerKind.LOOKUP, AnswerKind.OWNED_NAMESPACES):
                 self._take_owners(kind, name, data, requests.get(name))
@@ -362,6 +366,7 @@ class AnswerCollector:
         return rebased(self.settings, CURRENT, behaviour, self.configuration)
 
     def snapshot(self, title: str) -> Snapshot:
+        scalable = self.scalable.read()
         measured = self.measured.written(self.written_loads)
         for name, written in measured.good:
             self._take_load(name, written)
@@ -377,7 +382,7 @@ class AnswerCollector:
             frozenset(self.known_names),
             self._settings(),
             self.version,
-            (*self.problems, *self.ownership.problems, *measured.problems),
+            (*self.problems, *self.ownership.problems, *measured.problems, *scalable.problems),
             counts,
             self.ledgers,
             self.topic_policies,
@@ -390,6 +395,7 @@ class AnswerCollector:
             tuple(self.written_loads),
             self.living,
             self.sums,
+            scalable.good,
         )
         return bounded(snapshot)
 
