@@ -23,6 +23,7 @@ from engine.cluster.tables.topics import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById
+from engine.names import is_segment
 from engine.ranges import HashRange
 from engine.scenarios.subscriptions import KEY_SHARED
 from engine.views.failover.model import Notice
@@ -199,7 +200,7 @@ def _intervals(reported: Mapping[int, tuple[HashRange, ...]], consumers: int) ->
 
 def _dispatchers(snapshot: Snapshot, topic: Topic) -> Iterator[tuple[str, str, tuple[ConsumerFacts, ...]]]:
     seen: set[str] = set()
-    for name in topic.partition_names():
+    for name in () if is_segment(topic.name) else topic.partition_names():
         facts = snapshot.topics.get(name)
         for subscription in facts.subscriptions if facts is not None else ():
             if (
