@@ -26,6 +26,7 @@ DOCUMENTS: Final = (
     "upgrade",
     "suggest",
     "check",
+    "scalable",
 )
 """What has one: four screens, then commands by their names; ``bundles`` is of ``forecast``, ``script`` of
 ``demo --headless``, ``broker-heirs`` of ``heirs --broker``, ``fleet-diff`` of ``fleet diff``."""

@@ -52,6 +52,7 @@ class ConsumerRow(_Part, frozen=True):
     reported: Annotated[tuple[int, ...], _about("The segments printed for it: dealt to it, or still attached.")]
     gaining: Annotated[tuple[int, ...], _about("Computed and not printed.")]
     losing: Annotated[tuple[int, ...], _about("Printed and not computed: a hand-over that is under way, or stuck.")]
+    stuck: Annotated[tuple[int, ...], _about("Lost already at the moment before, and nothing was delivered since.")]
     idle: Annotated[bool, _about("It has no segment.")]
     unacked: Annotated[int, _about("Delivered messages that are not acknowledged.")]
 

@@ -63,11 +63,14 @@ def scalable_view(
     facts: ScalableFacts,
     now_ms: int | None = None,
     keys: Sequence[str] = (),
+    *,
+    before: ScalableFacts | None = None,
     max_buckets: int = AutoScaleSettings().entryBucketMaxPerSegment,
 ) -> ScalableView | Rejection:
     """What is known and computed of one topic; refused without its record or statistics.
 
-    ``now_ms`` is when it was read; cooldowns are unknown without it. ``max_buckets`` is the broker's setting of the
+    ``now_ms`` is when it was read; cooldowns are unknown without it. ``before``: what was printed at the moment before,
+    without which no hand-over is known to be stuck. ``max_buckets`` is the broker's setting of the
     buckets a segment may have, which statistics do not print.
     """
     layout = facts.layout()
@@ -79,6 +82,10 @@ def scalable_view(
     active = by_place(segment for segment in layout.segments.values() if segment.active)
     sealed = sorted((one for one in layout.segments.values() if not one.active), key=lambda one: one.segment_id)
     routes = router(active)
+    earlier = before.layout() if before is not None and before.statistics is not None else None
+    lost: set[tuple[str, str, int]] = set()
+    if earlier is not None and before is not None and before.statistics is not None:
+        lost = _lost(dealt_subscriptions(before.statistics, earlier))
     return ScalableView(
         format=FORMAT,
         topic=facts.topic,
@@ -86,7 +93,7 @@ def scalable_view(
         epoch=layout.epoch,
         controller=statistics.controllerBroker,
         segments=tuple(_segment_row(facts.topic, one, statistics, settings) for one in (*active, *sealed)),
-        subscriptions=tuple(_subscription_row(one, layout) for one in subscriptions),
+        subscriptions=tuple(_subscription_row(one, layout, lost) for one in subscriptions),
         readers=sum(1 for name in statistics.subscriptions if name.startswith(_READER)),
         keys=tuple(_key_row(key, routes, layout, subscriptions) for key in keys),
         next=_next_step(facts, layout, subscriptions, settings, now_ms),
@@ -180,13 +187,26 @@ def _segment_row(topic: str, segment: Segment, statistics: TopicStatistics, sett
     )
 
 
-def _subscription_row(subscription: Dealt, layout: Layout) -> SubscriptionRow:
+def _lost(subscriptions: Sequence[Dealt]) -> set[tuple[str, str, int]]:
+    """What consumers still have that is dealt to others: subscription, consumer, segment."""
+    return {
+        (one.name, consumer.consumerName, segment_id)
+        for one in subscriptions
+        if one.deal is not None
+        for consumer in one.reported.consumers
+        for segment_id in consumer.segmentIds
+        if segment_id not in {grant.segment_id for grant in one.deal.grants[consumer.consumerName]}
+    }
+
+
+def _subscription_row(subscription: Dealt, layout: Layout, lost: set[tuple[str, str, int]]) -> SubscriptionRow:
     reported = subscription.reported
     consumers = sorted(reported.consumers, key=lambda one: utf16_order(one.consumerName))
     rows: list[ConsumerRow] = []
     for consumer in consumers:
         shares = _shares(subscription, subscription.deal, consumer.consumerName) if subscription.deal else None
         computed = {share.segment for share in shares} if shares is not None else set(consumer.segmentIds)
+        losing = tuple(sorted(set(consumer.segmentIds) - computed))
         rows.append(
             ConsumerRow(
                 name=consumer.consumerName,
@@ -194,7 +214,12 @@ def _subscription_row(subscription: Dealt, layout: Layout) -> SubscriptionRow:
                 computed=shares,
                 reported=consumer.segmentIds,
                 gaining=tuple(sorted(computed - set(consumer.segmentIds))),
-                losing=tuple(sorted(set(consumer.segmentIds) - computed)),
+                losing=losing,
+                stuck=tuple(
+                    one
+                    for one in losing
+                    if (subscription.name, consumer.consumerName, one) in lost and not _seen(reported, one).msgRateOut
+                ),
                 idle=not computed,
                 unacked=consumer.unackedMessages,
             )

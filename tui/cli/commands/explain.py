@@ -53,7 +53,7 @@ def explain_key(
     """Say why KEY goes to its consumer: bytes, hash, slot, owner, who inherits it, and what it waits for.
 
     Of a partitioned topic it says first to which partition the client's hash sends the key, where other clients send
-    it, and which slots the keys of that partition can have.
+    it, and which slots the keys of that partition can have. Of a scalable topic it says segment, bucket and consumer.
 
     Bytes that are not text are written hex:00ff or base64:AP8=. "" is the empty key; --no-key is none.
 
@@ -70,7 +70,12 @@ def explain_key(
     metadata = _metadata(key, given)
     if key is None and not instead and given["producer"] is None:
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
-    who = sharing_of(sharing, path)
+    try:
+        who = sharing_of(sharing, path)
+    except InputError:
+        if key is None or not _explain_scalable(key, path, sharing, as_json=as_json, ascii_only=ascii_only):
+            raise
+        return FINE
     sticky = sticky_key(metadata, who.behaviour)
     key_way = way_of(who, routed, metadata)
     explanation = explained(
@@ -85,6 +90,31 @@ def explain_key(
 
         write_page(explained_lines(who, sticky, explanation, key_way), ascii_only=ascii_only)
     return FINE
+
+
+def _explain_scalable(key: str, path: str | None, sharing: SharingChoice, *, as_json: bool, ascii_only: bool) -> bool:
+    """Print where a key of a scalable topic goes; return whether the answers have one. Raises ``InputError``."""
+    from tui.cli.commands.scalable import shown_topic
+    from tui.sources.answers import moments_of
+
+    if path is None:
+        return False
+    try:
+        moments = moments_of(path, topic=sharing.about, limit_bytes=sharing.max_input)
+    except InputError:
+        return False
+    if not any(moment.snapshot.scalable for moment in moments):
+        return False
+    view = shown_topic(moments, None, [key])
+    if as_json:
+        from engine.views.scalable.document import scalable_document
+
+        write_out(json_text(scalable_document(view)))
+    else:
+        from tui.cli.printers.scalable_page import key_lines
+
+        write_page(key_lines(view), ascii_only=ascii_only)
+    return True
 
 
 def _key_and_path(words: tuple[str, ...], *, replaced: bool) -> tuple[str | None, str | None]:
