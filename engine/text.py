@@ -1,4 +1,4 @@
-"""Text for people: untrusted text made visible, words quoted for a shell, numbers with their nouns."""
+"""Text for people: untrusted text made visible, words quoted for a shell, numbers with their nouns, times."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -119,3 +120,30 @@ def joined(names: Sequence[str], at_most: int = 3) -> str:
     if len(names) > at_most:
         return listed(names, at_most)
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))
+
+
+_LAST_MS: Final = 253_402_300_799_000
+"""The last time that ``datetime`` can express; brokers may print any number."""
+
+
+def clock_text(at_ms: int) -> str:
+    """A time of day in UTC; a number beyond the calendar is shown as it is.
+
+    >>> clock_text(1_795_258_955_109), clock_text(2**62)
+    ('11:02:35Z', '4611686018427387904 ms')
+    """
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%H:%M:%SZ}" if at_ms <= _LAST_MS else f"{at_ms} ms"
+
+
+def moment_text(at_ms: int) -> str:
+    """A day and a time in UTC, or that there was none.
+
+    >>> moment_text(1_795_258_955_109), moment_text(0)
+    ('2026-11-21 11:02:35Z', 'never')
+    """
+    return f"{day_text(at_ms)}{clock_text(at_ms)}" if at_ms > 0 else "never"
+
+
+def day_text(at_ms: int) -> str:
+    """A day and a space in UTC, "" for a number beyond the calendar."""
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d} " if at_ms <= _LAST_MS else ""

@@ -7,6 +7,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+import engine.answer
+from engine.views.listing import Listing
+from engine.views.scalable.model import ScalableView
+
+DECLARED: Final = {"list": (Listing, "Ringside list"), "scalable": (ScalableView, "Ringside scalable")}
+"""Documents whose schema follows from the declared answer."""
 SCREENS: Final = ("dashboard", "keys", "producers", "subscription")
 DOCUMENTS: Final = (
     *SCREENS,
@@ -27,6 +33,7 @@ DOCUMENTS: Final = (
     "suggest",
     "check",
     "scalable",
+    "list",
 )
 """What has one: four screens, then commands by their names; ``bundles`` is of ``forecast``, ``script`` of
 ``demo --headless``, ``broker-heirs`` of ``heirs --broker``, ``fleet-diff`` of ``fleet diff``."""
@@ -40,6 +47,8 @@ def schema_of(document: str) -> dict[str, Any]:
     'Ringside plan'
     """
     assert document in DOCUMENTS, document
+    if document in DECLARED:
+        return engine.answer.schema(*DECLARED[document])
     text = files("engine.views").joinpath("schema", f"{document}.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

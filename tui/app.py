@@ -44,6 +44,8 @@ LIVE = (NEWEST, WHAT_IF)
 LEAVING = ("q", "ctrl+c")
 """Keys that work before there is anything to show; all others are kept until then."""
 STOP_READING = Binding("escape", "stop_reading", "Stop", show=False)
+LISTED_FIRST = 5
+"""With more than so many subscriptions the list of them comes first."""
 TYPING_S = 0.03
 """Between two of the kept keys: what the first one opens takes a few messages until it has the focus."""
 
@@ -65,6 +67,8 @@ class RingsideApp(ThemedApp):
     store: Store
     opens_demos = False
     """Whether the caller opens ``wanted_demo`` when this app ends."""
+    opens_home = False
+    """Whether the list of everything comes first where that is long."""
     wanted_demo = ""
     """The name of a shipped demo that is to be opened in place of this."""
     _session: Session | None = None
@@ -95,7 +99,9 @@ class RingsideApp(ThemedApp):
     def get_default_screen(self) -> Screen[None]:
         """The screen of the first subscription, bound to the store; while there is no store the bare frame."""
         if self._opening is None:
-            return self._first_screen()
+            first = self._first_screen()
+            first.call_after_refresh(self._list_first)
+            return first
 
         screen = OpeningScreen(self._opening, mono=self.depth == "mono")
         screen.call_after_refresh(self._open_later, self._opening)
@@ -117,6 +123,14 @@ class RingsideApp(ThemedApp):
         if session.feed is not None:
             self._follow(session.feed)
         return self._navigator.screen
+
+    def _list_first(self) -> None:
+        """Show the list of everything where that is long and nobody named a part of it."""
+        session = self._session
+        if self._navigator is None or session is None or not self.opens_home:
+            return
+        if len(self.store.places.keys) > LISTED_FIRST and not session.subscription and session.script is None:
+            self._navigator.show_home(marks_shown=False)
 
     @property
     def _keys_of_source(self) -> tuple[Binding, ...]:
@@ -196,6 +210,7 @@ class RingsideApp(ThemedApp):
         screen = self._first_screen()
         with self.batch_update():
             await self.push_screen(screen)
+            self._list_first()
         screen.call_after_refresh(self.call_later, self._type_early_keys)
         screen.call_after_refresh(run_beside, self, _import_the_rest)
 

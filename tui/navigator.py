@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engine.views.search import Match
     from tui.brokers.screen import BrokersScreen
     from tui.bundles.screen import BundlesScreen
+    from tui.home.screen import HomeScreen
 
 NOTHING_KNOWN = "no load of a broker was read, so nothing is known of brokers: "
 PREVIEWED_AT_ONCE: Final = 100_000
@@ -69,6 +70,7 @@ def import_the_rest() -> None:
     import tui.bundles.split_preview
     import tui.failover.dialogs
     import tui.failover.explaining
+    import tui.home.screen
     import tui.kit.diff_screen
     import tui.kit.picker  # noqa: F401
 
@@ -93,10 +95,12 @@ class Navigator:
         self._screens: dict[Kind, AnyScreen] = {}
         self._forecast: BundlesScreen | None = None
         self._brokers: BrokersScreen | None = None
+        self._home: HomeScreen | None = None
         self._brokers_of: tuple[Snapshot, ...] = ()
         self.stage = stage
         store.listen(lambda _changed: self.turn())
         store.listen(lambda _changed: self._renew_brokers())
+        store.listen(lambda _changed: self._renew_home())
 
     @property
     def screen(self) -> AnyScreen:
@@ -106,6 +110,7 @@ class Navigator:
             screen = self._make(kind)
             screen.on_front = self.turn
             screen.on_brokers = self.show_brokers
+            screen.on_home = self.show_home
             screen.on_chosen = self.go_to
             self._store.listen(screen.post_message)
             self._app.install_screen(screen, kind)  # so that it outlives its time in front
@@ -139,9 +144,27 @@ class Navigator:
     def paint(self, colours: Palette) -> None:
         """Give all screens other colours."""
         self._colours = colours
-        for screen in (*self._screens.values(), self._forecast, self._brokers):
+        for screen in (*self._screens.values(), self._forecast, self._brokers, self._home):
             if screen is not None and screen.is_attached:
                 screen.colours = colours
+
+    def show_home(self, *, marks_shown: bool = True) -> None:
+        """List everything that can be shown; what is chosen there is opened."""
+        from tui.home.screen import HomeScreen
+
+        if self._home is None or not self._home.is_attached:
+            marked = self._store.shown.key if marks_shown else ""
+            self._home = HomeScreen(self._store.listing, marked, self._open_listed, self._colours)
+            self._app.push_screen(self._home)
+
+    def _open_listed(self, key: str) -> None:
+        places = self._store.places.keys
+        if key in places:  # a newer reading may lack it
+            self._store.show_subscription(places.index(key) - self._store.shown.place)
+
+    def _renew_home(self) -> None:
+        if self._home is not None and self._home.is_attached:
+            self._home.renew()
 
     # the screens about bundles, which go above the main screen
 

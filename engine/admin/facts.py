@@ -87,6 +87,8 @@ class ConsumerFacts(
         "last_flow_ms": "lastConsumedFlowTimestamp",
         "first_flow_ms": "firstConsumedFlowTimestamp",
         "avg_messages_per_entry": "avgMessagesPerEntry",
+        "ack_rate_msgs_per_sec": "messageAckRate",
+        "read_position_when_joining": "readPositionWhenJoining",
     },
 ):
     """One consumer as reported by statistics. Brokers expose neither its priority level nor its consumer id.
@@ -109,7 +111,7 @@ class ConsumerFacts(
     range_arrays: tuple[tuple[Slot, Slot], ...] = ()
     range_texts: tuple[str, ...] = ()
     msg_out_counter: Counter | None = None
-    blocked_on_unacked: bool = False
+    blocked_on_unacked: bool | None = None
     draining_count: Count | None = None
     draining_cleared_total: Count | None = None
     draining_unacked_messages: Count | None = None
@@ -120,6 +122,8 @@ class ConsumerFacts(
     last_flow_ms: Counter | None = None
     first_flow_ms: Counter | None = None
     avg_messages_per_entry: Counter | None = None
+    ack_rate_msgs_per_sec: Rate | None = None
+    read_position_when_joining: str = ""
 
     @property
     def key_hash_ranges(self) -> tuple[tuple[int, int], ...]:
@@ -166,6 +170,8 @@ class SubscriptionFacts(
         "draining_unacked_messages": "drainingHashesUnackedMessages",
         "last_acked_ms": "lastAckedTimestamp",
         "last_consumed_ms": "lastConsumedTimestamp",
+        "ack_rate_msgs_per_sec": "messageAckRate",
+        "after_mark_delete": "consumersAfterMarkDeletePosition",
         "throttled_msgs_by_subscription": "dispatchThrottledMsgEventsBySubscriptionLimit",
         "throttled_bytes_by_subscription": "dispatchThrottledBytesEventsBySubscriptionLimit",
         "throttled_msgs_by_topic": "dispatchThrottledMsgEventsByTopicLimit",
@@ -180,9 +186,9 @@ class SubscriptionFacts(
     connected since load. ``active_consumer_name`` is None where the answer has none (broker-stats, non-persistent).
     ``mode`` is ``AUTO_SPLIT`` or ``STICKY``, of Key_Shared alone. ``msg_backlog_entries`` counts entries, not messages.
     Counters grow from 0 since the topic was loaded. Numbers that an answer does not have are None, and ``consumers`` is
-    ``NOT_REPORTED`` without a list. Not read, since nothing
-    here needs them: ``consumersAfterMarkDeletePosition``, which 5.0 does not print any more, and its
-    ``oldestBacklogMessageAgeSeconds`` (-1 where a broker does not know it).
+    ``NOT_REPORTED`` without a list. ``after_mark_delete``: before 4.0 and of its classic dispatcher, the consumers that
+    joined at a position which acknowledgements have not reached yet, with that position. Not read, since nothing here
+    needs it: ``oldestBacklogMessageAgeSeconds`` of 5.0 (-1 where a broker does not know it).
     """
 
     name: str = ""
@@ -199,13 +205,15 @@ class SubscriptionFacts(
     msg_in_replay: Count | None = None
     msg_out_counter: Counter | None = None
     msg_rate_redeliver_msgs_per_sec: Rate = 0.0
-    blocked_on_unacked: bool = False
+    blocked_on_unacked: bool | None = None
     draining_count: Count | None = None
     draining_cleared_total: Count | None = None
     draining_unacked_messages: Count | None = None
     last_acked_ms: Counter | None = None
     last_consumed_ms: Counter | None = None
     deleted_ranges: Count | None = None
+    ack_rate_msgs_per_sec: Rate | None = None
+    after_mark_delete: dict[str, str] = {}
     throttled_msgs_by_subscription: Counter = 0
     throttled_bytes_by_subscription: Counter = 0
     throttled_msgs_by_topic: Counter = 0
@@ -261,6 +269,7 @@ class TopicFacts:
     backlog_quota_bytes: int = -1
     waiting_publishers: int = 0
     last_publish_ms: int = 0
+    open_transactions: int = 0
     publisher_entries: tuple[msgspec.Raw, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -296,7 +305,9 @@ class Position:
 @dataclass(frozen=True, slots=True)
 class CursorFacts:
     """One subscription's cursor. ``read_position`` is the next entry to read; the first one not acknowledged follows
-    ``mark_delete_position``. ``is_active`` is True while a consumer is connected.
+    ``mark_delete_position``. ``is_active`` is True while a consumer is connected. ``has_pending_read`` is what the
+    dispatcher believes, ``waits_for_entries`` and ``pending_reads`` what the cursor has: a read that waits for the next
+    entry, and reads of stored ones. None where an answer does not have them.
     """
 
     mark_delete_position: Position | None
@@ -304,6 +315,8 @@ class CursorFacts:
     is_active: bool
     has_pending_read: bool
     entries_since_first_not_acked: int
+    waits_for_entries: bool | None = None
+    pending_reads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,8 +431,9 @@ class Snapshot:
     ``broker_loads`` has the last load report of each broker, ``written_loads`` all of them with their files, and
     ``living`` the list of brokers with its file, None without one. ``sums`` are those of partitioned topics whose
     partitions are not in the answers. ``scalable`` are the scalable topics by full name, of which none is in
-    ``topics``; their segments are, where broker-stats lists them. ``ownership``: isolation policies, failure domains
-    and anti-affinity groups, None without an answer about them.
+    ``topics``; their segments are, where broker-stats lists them. ``signs`` are those of a release
+    (``engine.admin.release_signs``), looked for where no answer names it. ``ownership``: isolation policies, failure
+    domains and anti-affinity groups, None without an answer about them.
     """
 
     source: str
@@ -443,3 +457,4 @@ class Snapshot:
     living: tuple[str, frozenset[str]] | None = None
     sums: Mapping[str, PartitionSums] = field(default_factory=dict)
     scalable: Mapping[str, ScalableFacts] = field(default_factory=dict)
+    signs: frozenset[str] = frozenset()

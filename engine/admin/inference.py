@@ -12,16 +12,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise, product
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.errors import Rejection
+from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.bulk import ConsumerList
 from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
 from engine.failover.ring import failover_ring
 from engine.hashing import murmur3_32, utf16_order
 from engine.text import natural_key
+
+if TYPE_CHECKING:  # imported where no answer names the release
+    from engine.admin.inferred_release import InferredRelease
 
 LevelBasis = Literal["order", "order and actives", "no broker's order", "contradiction"]
 MOST_LEVELS: Final = 4
@@ -159,9 +161,6 @@ def levels_of(
     return infer_priority_levels(names, {}).levels
 
 
-_OLDER: Final = ("3.2.3", "2.11.0")
-"""One release that ignores the flag, and one in which also a topic without partitions keeps its first consumer. For
-Failover all other releases behave like one of these or like the newest."""
 MOST_OBSERVED: Final = 200
 """Consumer lists that are examined to infer a rule; more would not change the result."""
 
@@ -203,12 +202,14 @@ def rules_in_force(
     *,
     given_release: ReleaseBehaviour | None = None,
     given_flag: bool | None = None,
+    inferred: InferredRelease | None = None,
 ) -> RulesInForce:
     """Infer the release and the flag of one set of brokers.
 
     ``releases`` and ``flags`` are the reported values, with repetitions; brokers in the middle of an upgrade report
     several, and the pair that explains most of the observed active consumers is taken. Given values win over reported
-    ones, and these over inferred ones; the default is the newest release with the flag off.
+    ones, and these over inferred ones; the default is the newest release with the flag off. ``inferred`` is what the
+    shapes of the answers show: the newest of its releases with each form of the rule is a candidate.
     O(candidates x consumer lists x topics), of at most ``MOST_OBSERVED`` lists.
 
     Modulo over two consumers gives partition 0 to ``a`` and 1 to ``b``; the ring does not:
@@ -219,7 +220,8 @@ def rules_in_force(
     (False, 'inferred', 'assumed')
     """
     known = _known(releases)
-    behaviours = [given_release] if given_release is not None else known or [CURRENT, *map(_behaviour, _OLDER)]
+    behaviours: Sequence[ReleaseBehaviour]
+    behaviours = [given_release] if given_release is not None else known or failover_forms(inferred)
     choices = [given_flag] if given_flag is not None else sorted(set(flags)) or [False, True]
     evidence = list(observed)[:MOST_OBSERVED]
     candidates = [
@@ -239,16 +241,31 @@ def rules_in_force(
     )
 
 
+def keeps_first_connected(behaviour: ReleaseBehaviour) -> bool:
+    """Whether topics without partitions keep their first consumer, as before 3.0."""
+    return behaviour.nonpartitioned_failover == "first-connected"
+
+
+def failover_forms(inferred: InferredRelease | None) -> tuple[ReleaseBehaviour, ...]:
+    """The newest release, then the newest of each older form of the rule, of those that can have printed the answers.
+
+    >>> [behaviour.label for behaviour in failover_forms(None)]
+    ['5.0.1', '4.0.0', '2.11']
+    """
+    from engine.admin.inferred_release import NOTHING_INFERRED
+
+    inferred = inferred or NOTHING_INFERRED
+    older = (
+        inferred.newest_with(lambda rules: not rules.knows_failover_consistent_hashing),
+        inferred.newest_with(keeps_first_connected),
+    )
+    return tuple(dict.fromkeys((inferred.behaviour, *(behaviour for behaviour in older if behaviour is not None))))
+
+
 def _known(releases: Collection[str]) -> list[ReleaseBehaviour]:
     """Return the behaviours of releases, the newest first; unknown versions are left out."""
     behaviours = (behaviour_of(version) for version in sorted(set(releases), key=natural_key, reverse=True))
     return [behaviour for behaviour in behaviours if isinstance(behaviour, ReleaseBehaviour)]
-
-
-def _behaviour(version: str) -> ReleaseBehaviour:
-    behaviour = behaviour_of(version)
-    assert not isinstance(behaviour, Rejection)
-    return behaviour
 
 
 def _score(evidence: Iterable[ObservedActives], behaviour: ReleaseBehaviour, flag: bool) -> tuple[int, int]:

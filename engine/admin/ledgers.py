@@ -19,6 +19,8 @@ class _CursorWire(msgspec.Struct):
     readPosition: str = ""
     active: bool = False
     subscriptionHavePendingRead: bool = False
+    waitingReadOp: bool | None = None
+    pendingReadOps: Count | None = None
     numberOfEntriesSinceFirstNotAckedMessage: Count = 0
 
 
@@ -52,6 +54,8 @@ def decode_internal_stats(data: bytes, source: str = "", path: str = "$") -> Dec
             cursor.active,
             cursor.subscriptionHavePendingRead,
             cursor.numberOfEntriesSinceFirstNotAckedMessage,
+            cursor.waitingReadOp,
+            cursor.pendingReadOps,
         )
         for name, cursor in wire.cursors.items()
     }

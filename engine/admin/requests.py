@@ -27,6 +27,7 @@ TOPIC_POLICIES: Final = (
     "subscriptionDispatchRate",
     "delayedDelivery",
     "backlogQuotaMap",
+    "maxProducers",
 )
 """Policies of a topic that explain why nothing arrives; with ``?applied=true`` the answer is the limit in force."""
 ANTI_AFFINITY: Final = "antiAffinity"

@@ -123,6 +123,7 @@ class AnswerCollector:
         self.ownership = OwnershipPolicies()
         self.written_loads: list[tuple[str, WrittenLoad]] = []
         self.measured = MeasuredLoads()
+        self.read: list[Answer] = []
         self.living: tuple[str, frozenset[str]] | None = None
         self.scalable = ScalableAnswers()
         self.asked_loaded = self.configured = False
@@ -161,6 +162,7 @@ class AnswerCollector:
         self.configuration |= configuration_of(scenario[1])
         # Of two answers about a topic the later one counts, so the less complete one comes first.
         answers.sort(key=lambda answer: answer.name in requests and _says_less(requests[answer.name]), reverse=True)
+        self.read += answers
         unnamed: list[Answer] = []
         for answer in answers:
             kind, name, data = answer.kind, answer.name, answer.data
@@ -365,6 +367,14 @@ class AnswerCollector:
             return self.settings
         return rebased(self.settings, CURRENT, behaviour, self.configuration)
 
+    def _signs(self) -> frozenset[str]:
+        """The signs of a release that no answer names."""
+        if self.version is not None:
+            return frozenset()
+        from engine.admin.release_signs import signs_in
+
+        return signs_in((answer.kind, answer.data) for answer in self.read)
+
     def snapshot(self, title: str) -> Snapshot:
         scalable = self.scalable.read()
         measured = self.measured.written(self.written_loads)
@@ -396,6 +406,7 @@ class AnswerCollector:
             self.living,
             self.sums,
             scalable.good,
+            self._signs(),
         )
         return bounded(snapshot)
 

@@ -53,6 +53,7 @@ class TopicWire(msgspec.Struct):
     backlogQuotaLimitSize: Counter = -1
     waitingPublishers: Count = 0
     lastPublishTimeStamp: Counter = 0
+    ongoingTxnCount: Count = 0
 
 
 _TOPIC: Final = msgspec.json.Decoder(TopicWire)

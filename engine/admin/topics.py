@@ -318,6 +318,7 @@ def _decode_topic(
         backlog_quota_bytes=wire.backlogQuotaLimitSize,
         waiting_publishers=wire.waitingPublishers,
         last_publish_ms=wire.lastPublishTimeStamp,
+        open_transactions=wire.ongoingTxnCount,
         publisher_entries=wire.publishers if answer.publishers else (),
     )
     return facts, repeated

@@ -49,6 +49,21 @@ class SendByProducers:
 
 
 @dataclass(frozen=True, slots=True)
+class SetProducerRate:
+    """Messages a second through one producer or (None) through each that is not closed, from now on.
+
+    They have this key, or one of ``keys`` keys in turn, or none.
+    """
+
+    topic: str
+    producer: int | None
+    msgs_per_sec: float
+    size_bytes: int = DEFAULT_MSG_SIZE_BYTES
+    key: str | None = None
+    keys: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CloseProducer:
     """A producer is closed by its application; what waits in its queues is lost."""
 
@@ -72,7 +87,7 @@ class RecoverPartition:
     partition: int
 
 
-ProducerCommand = AddProducers | SendByProducers | CloseProducer | FailPartition | RecoverPartition
+ProducerCommand = AddProducers | SendByProducers | SetProducerRate | CloseProducer | FailPartition | RecoverPartition
 
 
 CLIENT_WORDS: Final[Mapping[str, Client]] = {"java": JAVA, "python": PYTHON, "cpp": CPP}

@@ -17,6 +17,8 @@ from engine.cluster.tables.topics import NOTHING_REPORTED, Load, TopicTable
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.model import Consumer
+from engine.names import namespace_of
+from engine.producer_limit import NO_LIMIT, ProducerLimit, is_limited, limit_in_force
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ class ClusterState:
     side; any other mapping is put into columns, without the loads of names that are not partitions.
     ``next_consumer_id`` makes ids unique over the whole history, so that a consumer that returns under its old name is
     another one. ``subscriptions`` are of type Failover, ``key_subscriptions`` of type Key_Shared; no key is in
-    both. ``producer_topics`` are the partitioned topics whose producers count.
+    both. ``producer_topics`` are the partitioned topics whose producers count. ``producer_policies`` has the
+    ``maxProducersPerTopic`` of namespaces (``tenant/namespace``) and of topics that have one of their own.
     """
 
     release: str = CURRENT.label
@@ -84,6 +87,7 @@ class ClusterState:
     subscriptions: tuple[Subscription, ...] = ()
     key_subscriptions: tuple[KeySubscription, ...] = ()
     producer_topics: tuple[ProducerTopic, ...] = ()
+    producer_policies: Mapping[str, int] = field(default_factory=dict)
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     next_consumer_id: int = 0
 
@@ -146,6 +150,14 @@ def producer_topic_names(state: ClusterState) -> list[str]:
 def find_producer_topic(state: ClusterState, topic: str) -> ProducerTopic | None:
     """The producers of the topic of that complete name, None where none count. O(topics with producers)."""
     return next((producers for producers in state.producer_topics if producers.topic == topic), None)
+
+
+def producer_limit(state: ClusterState, topic: str) -> ProducerLimit:
+    """How many producers each partition of a topic takes, and who says so."""
+    if not is_limited(topic):
+        return NO_LIMIT
+    policies = state.producer_policies
+    return limit_in_force(policies.get(topic), policies.get(namespace_of(topic)), state.settings.maxProducersPerTopic)
 
 
 def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | None:

@@ -337,8 +337,7 @@ def with_topic_event(state: ClusterState, event: TopicAdded | TopicRemoved | Top
             return _remove_topic(state, event)
         case TopicRepartitioned():
             topics = with_topic(state.topics, Topic(event.topic, event.partitions))
-            grown = grown_producers(state, event.topic, event.partitions)
-            return replace(state, topics=topics, producer_topics=grown)
+            return grown_producers(replace(state, topics=topics), event.topic, event.partitions)
 
 
 def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:

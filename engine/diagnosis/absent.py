@@ -48,6 +48,10 @@ _USEFUL: Final[Mapping[str, _Test]] = {
         dispatcher.sub.last_consumed_ms is not None
         or any(consumer.last_consumed_ms is not None for consumer in dispatcher.sub.consumers)
     ),
+    "messageAckRate": lambda dispatcher: (
+        dispatcher.sub.ack_rate_msgs_per_sec is not None
+        or any(consumer.ack_rate_msgs_per_sec is not None for consumer in dispatcher.sub.consumers)
+    ),
     "firstConsumedFlowTimestamp": lambda dispatcher: any(
         consumer.first_flow_ms is not None for consumer in dispatcher.sub.consumers
     ),

@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.diagnosis.causes import failover, pace, slots
+from engine.diagnosis.causes import counts, failover, in_hands, pace, reached_limits, slots
+from engine.diagnosis.causes.stalled import UNEXPLAINED
 from engine.diagnosis.model import Cause, Diagnosis, Setting, Verdict
+from engine.diagnosis.producing import HOT_PARTITION
 from engine.diagnosis.seen import parent_of
 from engine.diagnosis.why import DECIDERS
 from engine.lint.model import Finding, Severity, Where, in_order
@@ -20,7 +22,9 @@ SEVERITIES: Final[Mapping[Verdict, Severity]] = {
     Verdict.CANNOT_TELL: Severity.INFO,
 }
 """Other verdicts are not findings."""
-_UNEVEN: Final = frozenset({failover.IDLE, slots.FEW_KEYS, slots.NO_SLOTS})
+_UNEVEN: Final = frozenset(
+    {failover.IDLE, slots.FEW_KEYS, slots.NO_SLOTS, slots.BATCHES, in_hands.NEWCOMER, counts.COUNTS}
+)
 _SLOW: Final = frozenset({pace.RATE_LIMITED, pace.HOT_KEY, pace.SLOW_CONSUMER, pace.REDELIVERY})
 _HARMLESS: Final = frozenset(
     {
@@ -31,7 +35,8 @@ _HARMLESS: Final = frozenset(
         pace.IDLE,
         pace.CATCHING_UP,
         slots.DIFFER,
-        slots.BATCHES,
+        pace.KEEPING_UP,
+        reached_limits.PRODUCERS_FULL,  # the rule producers-full says it of each topic
     }
 )
 
@@ -46,10 +51,14 @@ class CauseRule:
     source: str = "statistics of brokers"
 
 
-CAUSE_RULES: Final = tuple(
-    CauseRule(decider.id, decider.about, Severity.WARNING if decider.id in _UNEVEN | _SLOW else Severity.ERROR)
-    for decider in DECIDERS
-    if decider.id not in _HARMLESS
+CAUSE_RULES: Final = (
+    *(
+        CauseRule(decider.id, decider.about, Severity.WARNING if decider.id in _UNEVEN | _SLOW else Severity.ERROR)
+        for decider in DECIDERS
+        if decider.id not in _HARMLESS
+    ),
+    CauseRule(HOT_PARTITION, "one partition gets what the others do not", Severity.WARNING),
+    CauseRule(UNEXPLAINED, "messages wait, and no answer shows why", Severity.INFO),
 )
 
 
@@ -79,7 +88,9 @@ def _finding(diagnosis: Diagnosis, cause: Cause) -> Finding:
     if cause.topics > 1 and cause.waiting:
         # The sentence is about the worst topic alone, and the place of the finding about all of them.
         what += f" (the worst of {cause.topics:,} topics, with {counted(cause.waiting, 'waiting message')} in all)"
-    return Finding(cause.id, SEVERITIES[cause.verdict], what, where, numbers, cause.fix)
+    bugs = [f"looks like {bug.text}; attach {bug.attach} to a report" for bug in cause.looks_like]
+    advice = "; ".join(filter(None, [cause.fix, *bugs]))
+    return Finding(cause.id, SEVERITIES[cause.verdict], what, where, numbers, advice)
 
 
 FORMAT: Final = "ringside.why/1"
@@ -104,6 +115,7 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "topic": parent_of(diagnosis.topic),
         "topics": diagnosis.topics,
         "backlog": diagnosis.backlog,
+        "release": diagnosis.release.document,
         "causes": [_cause(cause) for cause in diagnosis.causes],
         "ruled_out": [{"id": ruled.id, "why": ruled.why} for ruled in diagnosis.ruled_out],
         "earlier": None
@@ -132,6 +144,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "setting_in_force": None if cause.setting is None else _in_force(cause.setting),
         "fix": cause.fix,
         "fields": list(cause.fields),
+        "looks_like": [bug.document for bug in cause.looks_like],
     }  # fmt: skip
 
 

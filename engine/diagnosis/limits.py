@@ -10,6 +10,7 @@ from engine.admin.facts import Snapshot
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, default_settings
 from engine.diagnosis.model import Setting
 from engine.names import PARTITION_SUFFIX
+from engine.producer_limit import limit_in_force
 
 TOPIC_POLICY: Final = "topic policy"
 NAMESPACE_POLICY: Final = "namespace policy"
@@ -67,6 +68,22 @@ class Limits:
             "maxUnackedMessagesOnSubscription",
             "max_unacked_messages_per_subscription",
         )
+
+    def max_producers(self, topic: str) -> Setting:
+        """Return how many producers each partition of a topic takes; value None or 0 for any number."""
+        name = "maxProducersPerTopic"
+        broker = self.of_broker(name)
+        applied, in_namespace = (
+            value if isinstance(value, int) else None
+            for value in (self._of_topic(topic, "maxProducers"), self._of_namespace(topic, "max_producers_per_topic"))
+        )
+        others = limit_in_force(None, in_namespace, int(self.number(name)))
+        # The applied value does not say who set it.
+        limit = limit_in_force(applied if applied != others.most else None, in_namespace, others.most)
+        if limit.source == BROKER:
+            return broker
+        unknown = limit.source == TOPIC_POLICY and in_namespace is None and broker.value is None
+        return Setting(name, limit.most, broker.default, "" if unknown else limit.source)
 
     def _unacked(self, topic: str, name: str, policy: str, member: str) -> Setting:
         broker = self.of_broker(name)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from engine.diagnosis.known_bugs import KnownBug
+from engine.diagnosis.release import ASSUMED, ReleaseSeen
 from engine.text import natural_key
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ class Cause:
     whole subscription, and ``topics`` counts the affected ones (partitions singly). ``blocked`` are consumers that get
     nothing because of it, ``by`` those that cause it. ``waiting`` counts the messages that wait for it. ``fix`` says
     what to do, with a command line where there is one; ``fields`` are the members of answers it was read from.
+    ``symptom`` is what a table of known faults of releases calls it, "" where no such fault looks like it.
+    ``looks_like`` are those faults.
     """
 
     id: str
@@ -74,6 +78,8 @@ class Cause:
     setting: Setting | None = None
     fix: str = ""
     fields: tuple[str, ...] = ()
+    symptom: str = ""
+    looks_like: tuple[KnownBug, ...] = ()
 
     def number(self, name: str) -> Value:
         """Return one of ``numbers`` by its name, which must exist."""
@@ -152,6 +158,7 @@ class Diagnosis:
     causes: tuple[Cause, ...] = ()
     ruled_out: tuple[RuledOut, ...] = field(default=(), repr=False)
     earlier: Earlier | None = None
+    release: ReleaseSeen = ASSUMED
 
     @property
     def first(self) -> Cause | None:
@@ -167,6 +174,11 @@ class Diagnosis:
     def harms(self) -> bool:
         """Whether somebody has to act now."""
         return self.first is not None and self.first.verdict.harms
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything is fine or as it is meant to be."""
+        return self.first is None or self.first.verdict in (Verdict.BY_DESIGN, Verdict.FINE)
 
     @property
     def blocks(self) -> bool:

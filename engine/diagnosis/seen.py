@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, CursorFacts, LedgerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.moments import Moment
-from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.config import ReleaseBehaviour
 from engine.diagnosis.limits import Limits, limits_of
-from engine.errors import Rejection
+from engine.diagnosis.release import ReleaseSeen, release_seen
 from engine.names import PARTITION_SUFFIX, partition_index
 
 NOBODY: Final = "None"
@@ -22,6 +23,8 @@ FAILOVER: Final = "Failover"
 EXCLUSIVE: Final = "Exclusive"
 STILL_AFTER_MS: Final = 10_000
 """With a single moment, a consumer that was served within this time counts as being served."""
+_AT_ONCE_MS: Final = 1_000
+"""A message sent within this time after the last one was published is that one: the dispatcher was at the end."""
 SYSTEM_TOPICS: Final = ("__change_events", "__transaction_buffer_snapshot", "transaction_coordinator_assign")
 INTERNAL_SUBSCRIPTIONS: Final = ("__compaction",)
 
@@ -40,7 +43,8 @@ class Reading:
         return None if self.ledger is None else self.ledger.cursors.get(self.subscription.name)
 
 
-@dataclass(frozen=True, slots=True)
+# Not slotted: cached properties keep what several deciders need.
+@dataclass(frozen=True)
 class ConsumerSeen:
     """One consumer of a dispatcher. ``out`` counts the messages sent to it between the moments, None with one moment.
 
@@ -71,13 +75,27 @@ class ConsumerSeen:
         return all(permits is not None and permits <= 0 for permits in known)
 
     @property
+    def never_asked(self) -> bool:
+        """Whether it has no permits and the broker never got any from it."""
+        first = self.facts.first_flow_ms if self.facts.first_flow_ms is not None else self.facts.last_flow_ms
+        return first == 0 and self.lacks_permits and self.permits <= 0 and not self.facts.msg_out_counter
+
+    @cached_property
+    def connected_ms(self) -> int | None:
+        """When it connected, in epoch milliseconds; None where the answer does not say it with a time zone."""
+        try:
+            at = datetime.fromisoformat(self.facts.connected_since)
+        except ValueError:
+            return None
+        return None if at.tzinfo is None else int(at.astimezone(UTC).timestamp() * 1000)
+
+    @property
     def acknowledged(self) -> bool | None:
         """Whether it acknowledged anything between the moments; None with one moment."""
         now, before = self.facts.last_acked_ms, self.before.last_acked_ms if self.before is not None else None
         return None if now is None or before is None else now > before
 
 
-# Not slotted: cached properties keep what several deciders need.
 @dataclass(frozen=True)
 class Dispatcher:
     """A subscription of one topic or partition, at the last moment and at the one before, if any."""
@@ -162,6 +180,114 @@ class Dispatcher:
                     return written.entry - read.entry + 1
         return max(0, self.backlog - self.unacked - self.replay - self.delayed)
 
+    @property
+    def before_backlog(self) -> int:
+        """``backlog`` at the moment before; 0 without one."""
+        return 0 if self.before is None else self.before.subscription.msg_backlog_entries or 0
+
+    @property
+    def unread_before(self) -> int:
+        """``unread`` at the moment before; 0 without one."""
+        return 0 if self.before is None else Dispatcher(self.before).unread
+
+    @cached_property
+    def sent_all(self) -> bool | None:
+        """Whether all that was published went out to consumers; None where the answers do not show it.
+
+        Unacknowledged messages are counted for Shared and Key_Shared alone. For the others a message that went out
+        right after the last one was published is that one, since they are sent in order.
+        """
+        cursor, ledger = self.last.cursor, self.last.ledger
+        if (
+            cursor is not None
+            and ledger is not None
+            and None not in (ledger.last_confirmed_entry, cursor.read_position)
+        ):
+            return not self.unread
+        if self.is_shared:
+            return None if self.sub.unacked_messages is None else not self.unread
+        published, sent = self.last.topic.last_publish_ms, self.sub.last_consumed_ms
+        if not published or not sent:
+            return None
+        if sent < published:
+            return False
+        return True if sent - published <= _AT_ONCE_MS else None
+
+    @property
+    def acknowledged_all(self) -> bool:
+        """Whether its cursor shows that every entry is acknowledged."""
+        cursor, ledger = self.last.cursor, self.last.ledger
+        if cursor is None or ledger is None:
+            return False
+        marked, written = cursor.mark_delete_position, ledger.last_confirmed_entry
+        return marked is not None and written is not None and marked >= written
+
+    @cached_property
+    def now_ms(self) -> int:
+        """The time of the last moment, or the latest time in its answer, which is not later; 0 without any."""
+        if self.last.at_ms is not None:
+            return self.last.at_ms
+        topic = self.last.topic
+        return max(topic.last_publish_ms, *(sub.latest_ms for sub in topic.subscriptions))
+
+    @cached_property
+    def last_sent_ms(self) -> int:
+        """When a message last went out, 0 for never or unknown."""
+        times = [self.sub.last_consumed_ms, *(consumer.last_consumed_ms for consumer in self.sub.consumers)]
+        return max((time for time in times if time is not None), default=0)
+
+    @cached_property
+    def last_acked_ms(self) -> int:
+        """When a message was last acknowledged, 0 for never or unknown."""
+        times = [self.sub.last_acked_ms, *(consumer.last_acked_ms for consumer in self.sub.consumers)]
+        return max((time for time in times if time is not None), default=0)
+
+    @property
+    def knows_times(self) -> bool:
+        """Whether the answer says when messages were last sent and acknowledged, if ever."""
+        consumers = self.sub.consumers
+        sent = self.sub.last_consumed_ms is not None or any(each.last_consumed_ms is not None for each in consumers)
+        return sent and (
+            self.sub.last_acked_ms is not None or any(each.last_acked_ms is not None for each in consumers)
+        )
+
+    @cached_property
+    def acknowledged(self) -> bool | None:
+        """Whether anything was acknowledged between the moments; None where it is unknown."""
+        if self.before is None or self.restarted:
+            return None
+        if self.sub.last_acked_ms is None and all(each.last_acked_ms is None for each in self.sub.consumers):
+            return None
+        return self.last_acked_ms > Dispatcher(self.before).last_acked_ms
+
+    @cached_property
+    def acks_per_s(self) -> float | None:
+        """Messages acknowledged a second: between the moments, else the average of a minute; None where unknown."""
+        if self.seconds and self.came_in is not None and self.backlog_growth is not None:
+            # A backlog counts entries, and counters messages.
+            per_entry = max((consumer.avg_messages_per_entry or 1 for consumer in self.sub.consumers), default=1)
+            return max(0.0, (self.came_in - self.backlog_growth * max(1, per_entry)) / self.seconds)
+        if self.sub.ack_rate_msgs_per_sec is not None:
+            return self.sub.ack_rate_msgs_per_sec
+        rates = [consumer.ack_rate_msgs_per_sec for consumer in self.sub.consumers]
+        return sum(rate or 0.0 for rate in rates) if any(rate is not None for rate in rates) else None
+
+    @property
+    def in_per_s(self) -> float:
+        """Messages published a second: between the moments, else the average of a minute."""
+        if self.seconds and self.came_in is not None:
+            return self.came_in / self.seconds
+        return self.last.topic.msg_rate_in_msgs_per_sec
+
+    @property
+    def nothing_goes_out(self) -> bool | None:
+        """Whether nothing went out between the moments, or in the minute of a single one while messages came in."""
+        if self.out is not None:
+            return self.out == 0
+        if self.stands_still is False or self.sub.msg_rate_out_msgs_per_sec:
+            return False
+        return True if self.before is None and self.last.topic.msg_rate_in_msgs_per_sec else None
+
     @cached_property
     def throttled(self) -> Counter[str]:
         """Counts of dispatches held back by a rate limit between the moments, or since load with one moment."""
@@ -215,6 +341,18 @@ class Dispatcher:
         return name if any(consumer.name == name for consumer in self.sub.consumers) else None
 
     @property
+    def is_shared(self) -> bool:
+        """Whether messages go to several consumers, and the broker counts what each has not acknowledged."""
+        return self.sub.type in (SHARED, KEY_SHARED)
+
+    @property
+    def taker(self) -> ConsumerSeen | None:
+        """The consumer that gets everything, of Failover and Exclusive; None where no answer shows it."""
+        if self.active is not None:
+            return self.active
+        return self.consumers[0] if self.sub.type == EXCLUSIVE and len(self.consumers) == 1 else None
+
+    @property
     def is_quiet(self) -> bool:
         """Whether nothing waits and no consumer is stopped, regardless of counters."""
         sub = self.sub
@@ -248,9 +386,14 @@ class SubscriptionSeen:
     name: str
     dispatchers: tuple[Dispatcher, ...]
     limits: Limits
-    behaviour: ReleaseBehaviour
+    release: ReleaseSeen
     moments: int
     unloaded: frozenset[str]
+
+    @property
+    def behaviour(self) -> ReleaseBehaviour:
+        """The rules of the brokers' release."""
+        return self.release.behaviour
 
     @cached_property
     def type(self) -> str:
@@ -322,10 +465,8 @@ def subscriptions_seen(
     The last two moments of a dispatcher count. ``readings`` may remember those of a moment.
     """
     snapshots = [moment.snapshot for moment in moments]
-    version = next((snapshot.version for snapshot in reversed(snapshots) if snapshot.version), None)
-    known = behaviour_of(version) if version is not None else CURRENT
-    behaviour = CURRENT if isinstance(known, Rejection) else known
-    limits = limits_of(snapshots, behaviour)
+    release = release_seen(snapshots)
+    limits = limits_of(snapshots, release.behaviour)
     grouped: defaultdict[tuple[str, str], list[Dispatcher]] = defaultdict(list)
     for (namespace, name, _), dispatcher in _dispatchers([readings(moment) for moment in moments]):
         grouped[namespace, name].append(dispatcher)
@@ -335,7 +476,7 @@ def subscriptions_seen(
             name,
             tuple(sorted(dispatchers, key=_place)),
             limits,
-            behaviour,
+            release,
             len(moments),
             _unloaded(snapshots, {dispatcher.topic for dispatcher in dispatchers}),
         )

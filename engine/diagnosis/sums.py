@@ -15,6 +15,8 @@ from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.causes.consumers import NO_CONSUMERS
 from engine.diagnosis.causes.pace import IDLE
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
+from engine.diagnosis.release import ReleaseSeen, release_seen
+from engine.diagnosis.seen import NOBODY
 from engine.names import namespace_of
 from engine.text import counted, shell_line
 
@@ -32,15 +34,48 @@ def diagnosed_sums(moments: Sequence[Moment]) -> list[Diagnosis]:
             if topic in last:
                 before[topic] = last[topic]
             last[topic] = sums
+    alone = {
+        topic: sums for topic, sums in last.items() if not any(name.startswith(f"{topic}-partition-") for name in known)
+    }
+    release = release_seen([moment.snapshot for moment in moments])
     return worst_first(
-        _diagnosis(sums, sub, before.get(topic), len(moments))
-        for topic, sums in last.items()
-        if not any(name.startswith(f"{topic}-partition-") for name in known)
-        for sub in sums.topic.subscriptions
+        [
+            *(
+                _diagnosis(sums, sub, before.get(topic), len(moments), release)
+                for topic, sums in alone.items()
+                for sub in sums.topic.subscriptions
+            ),
+            *(_of_producers(sums, len(moments)) for sums in alone.values() if not sums.topic.subscriptions),
+        ]
     )
 
 
-def _diagnosis(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | None, moments: int) -> Diagnosis:
+def _of_producers(sums: PartitionSums, moments: int) -> Diagnosis:
+    """Say what sums without a subscription tell about producers."""
+    topic, rate = sums.topic.name, sums.topic.msg_rate_in_msgs_per_sec
+    over = counted(sums.partitions, "partition") if sums.partitions else "all partitions"
+    ask = shell_line("pulsar-admin", "topics", "partitioned-stats", "--per-partition", topic)
+    cause = Cause(
+        SUMS_ONLY,
+        Verdict.CANNOT_TELL if rate else Verdict.FINE,
+        f"{rate:,.1f} messages/s come in over {over}, and nobody has subscribed; an entry of publishers is one"
+        " producer's sum over its partitions, and not one partition: sums do not say whether one gets all",
+        topic,
+        sums.partitions or 1,
+        numbers=(
+            ("in_rate", round(rate, 1)),
+            ("publishers", sums.topic.publishers),
+            *((("partitions", sums.partitions),) if sums.partitions else ()),
+        ),
+        fix=f"ask for the partitions: {ask}",
+        fields=("msgRateIn", "publishers"),
+    )
+    return Diagnosis(namespace_of(topic), "", NOBODY, topic, sums.partitions or 1, moments, 0, (cause,))
+
+
+def _diagnosis(
+    sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | None, moments: int, release: ReleaseSeen
+) -> Diagnosis:
     topic = sums.topic.name
     causes = (_cause(sums, sub, before),)
     return Diagnosis(
@@ -52,7 +87,7 @@ def _diagnosis(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSum
         moments,
         sub.msg_backlog_entries or 0,
         causes,
-        (),
+        release=release,
     )
 
 

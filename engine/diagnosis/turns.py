@@ -117,7 +117,7 @@ def explain_turn(
         dispatcher.backlog,
         dispatcher.last.at_ms,
         int(seen.limits.number(ROUND_ROBIN_BATCH)) if dispatcher.sub.type == SHARED else 0,
-        tuple(_turn(match, dispatcher.sub.type, blocked=blocked) for match in dispatcher.consumers),
+        tuple(_turn(match, dispatcher.sub.type, blocked=bool(blocked)) for match in dispatcher.consumers),
     )
 
 

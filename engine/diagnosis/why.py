@@ -10,7 +10,21 @@ from typing import Final
 from engine.admin.moments import Moment
 from engine.admin.requests import NAMELESS
 from engine.diagnosis.absent import as_reported, not_reported
-from engine.diagnosis.causes import consumers, draining, failover, pace, reached_limits, slots
+from engine.diagnosis.causes import (
+    connections,
+    consumers,
+    counts,
+    draining,
+    failover,
+    in_hands,
+    joining,
+    pace,
+    reached_limits,
+    slots,
+    stalled,
+)
+from engine.diagnosis.causes.in_hands import newcomers_of
+from engine.diagnosis.known_bugs import looks_like
 from engine.diagnosis.model import (
     Cause,
     Decider,
@@ -23,6 +37,7 @@ from engine.diagnosis.model import (
     rank_of,
     worst_first,
 )
+from engine.diagnosis.producing import hot_partitions
 from engine.diagnosis.seen import (
     EXCLUSIVE,
     FAILOVER,
@@ -45,6 +60,8 @@ _FAILOVER: Final = frozenset({FAILOVER})
 DECIDERS: Final = (
     Decider(consumers.TOPIC_NOT_LOADED, "a broker lost the topic, and no consumer is back", _ALL,
             consumers.topic_not_loaded),
+    Decider(connections.LOST_PARTITIONS, "consumers of other partitions are not connected to these", _ALL,
+            connections.lost_partitions),
     Decider(consumers.NO_CONSUMERS, "nobody is connected", _ALL, consumers.no_consumers),
     Decider(reached_limits.BROKER, "the whole broker has too many unacknowledged messages", _SPREAD,
             reached_limits.broker_limit),
@@ -60,30 +77,42 @@ DECIDERS: Final = (
             reached_limits.consumer_limit),
     Decider(draining.DRAINING, "slots wait for their former owner", _KEYS, draining.draining),
     Decider(consumers.OWNER_NO_PERMITS, "the owner of keys asks for nothing", _KEYS, consumers.of_key_owner),
+    Decider(joining.RECENTLY_JOINED, "consumers that joined wait for older messages", _KEYS, joining.recently_joined),
     Decider(slots.STICKY_GAP, "messages wait for slots of nobody", _KEYS, slots.sticky_gap),
     Decider(consumers.ACTIVE_NOT_CONNECTED, "the active consumer is not connected", _ONE,
             consumers.active_not_connected, also_quiet=True),
     Decider(consumers.ACTIVE_NO_PERMITS, "the active consumer asks for nothing", _ONE, consumers.of_active),
+    Decider(connections.NEVER_ASKED, "a consumer has never asked this broker for a message", _ALL,
+            connections.never_asked),
     Decider(failover.HAND_OVER, "a hand-over is under way", _FAILOVER, failover.hand_over),
     Decider(failover.TAKES_NOTHING, "the active consumer asks and is not served", _FAILOVER,
             failover.active_not_served),
     Decider(consumers.NO_PERMITS, "no consumer asks for anything", _SPREAD, consumers.of_all),
+    Decider(stalled.STALLED, "consumers ask and nothing is sent", _SPREAD | {EXCLUSIVE}, stalled.stalled),
     Decider(pace.RATE_LIMITED, "the dispatch rate is limited", _ALL, pace.dispatch_rate),
     Decider(pace.HOT_KEY, "one consumer's keys are more than it can do", _KEYS, pace.hot_key),
-    Decider(pace.SLOW_CONSUMER, "one consumer holds what others could do", _SPREAD, pace.slow_consumer),
+    Decider(pace.SLOW_CONSUMER, "consumers acknowledge, and are slow", _ALL, pace.slow_consumer),
     Decider(pace.REDELIVERY, "the same messages go out again and again", _SPREAD, pace.redelivery, also_quiet=True),
+    Decider(in_hands.NOT_ACKNOWLEDGED, "all was sent, and a consumer does not acknowledge", _ALL,
+            in_hands.not_acknowledged),
     Decider(slots.NO_SLOTS, "consumers own no slot", _KEYS, slots.no_slots, also_quiet=True),
     Decider(failover.IDLE, "consumers are active for no partition although there are enough", _FAILOVER,
             failover.idle_consumers, also_quiet=True),
+    Decider(slots.BATCHES, "batches go by their first key", _KEYS, slots.batches, also_quiet=True),
     Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys, also_quiet=True),
+    Decider(in_hands.NEWCOMER, "others had taken everything before a consumer came", frozenset({SHARED}),
+            in_hands.newcomer, also_quiet=True),
+    Decider(counts.COUNTS, "the broker reports numbers that cannot be", _ALL, counts.counts, also_quiet=True),
     Decider(failover.DIFFERS, "no rule gives the reported active consumers", _FAILOVER, failover.active_differs,
             also_quiet=True),
     Decider(slots.DIFFER, "no rule gives the reported hash ranges", _KEYS, slots.ranges_differ),
     Decider(pace.DELAYED, "messages were sent to be delivered later", _ALL, pace.delayed),
+    Decider(reached_limits.PRODUCERS_FULL, "as many producers as the limit allows", _ALL,
+            reached_limits.producers_full, also_quiet=True),
     Decider(failover.STANDBY, "consumers stand by", _FAILOVER, failover.standby, also_quiet=True),
     Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew, also_quiet=True),
-    Decider(slots.BATCHES, "batches go by their first key", _KEYS, slots.batches),
     Decider(pace.CATCHING_UP, "the backlog shrinks", _ALL, pace.catching_up),
+    Decider(pace.KEEPING_UP, "what waits is on its way", _ALL, pace.keeping_up),
     Decider(pace.IDLE, "nothing waits", _ALL, pace.idle, also_quiet=True),
 )  # fmt: skip
 """Among causes of one verdict this is their order: the one that explains more comes first."""
@@ -102,8 +131,11 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
             causes.append(judgement)
         else:
             ruled_out.append(RuledOut(decider.id, judgement))
-    causes += filter(None, [not_reported(seen)] if not causes else [])
-    causes = [_without_invented_name(cause, seen) for cause in in_order_of_verdict(causes)]
+    causes += _if_unexplained(seen, causes)
+    causes = [
+        replace(_without_invented_name(cause, seen), looks_like=looks_like(cause, seen))
+        for cause in in_order_of_verdict(causes)
+    ]
     first = causes[0] if causes else None
     return Diagnosis(
         seen.namespace,
@@ -115,7 +147,17 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         seen.backlog,
         tuple(causes),
         tuple(ruled_out),
+        release=seen.release,
     )
+
+
+def _if_unexplained(seen: SubscriptionSeen, causes: Sequence[Cause]) -> list[Cause]:
+    """Return what is missing, or the numbers of what waits, where no cause says that messages wait or why not."""
+    if any(cause.verdict not in (Verdict.BY_DESIGN, Verdict.UNEVEN) or cause.waiting for cause in causes):
+        return []
+    missing = not_reported(seen) if not causes else None
+    found = missing or stalled.unexplained(seen)
+    return [found] if found is not None else []
 
 
 def _without_invented_name(cause: Cause, seen: SubscriptionSeen) -> Cause:
@@ -201,7 +243,7 @@ def _rank(seen: SubscriptionSeen) -> Rank:
     deciders = (decider for decider in DECIDERS if seen.type in decider.types and (decider.also_quiet or not quiet))
     judgements = (as_reported(decider.decide(seen), seen) for decider in deciders)
     causes = [judgement for judgement in judgements if isinstance(judgement, Cause)]
-    causes += filter(None, [not_reported(seen)] if not causes else [])
+    causes += _if_unexplained(seen, causes)
     first = next(iter(in_order_of_verdict(causes)), None)
     return rank_of(first, seen.backlog, seen.namespace, seen.name)
 
@@ -221,6 +263,8 @@ def _at_worst(seen: SubscriptionSeen) -> Rank:
 def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
     if any(dispatcher.last.topic.backlog_quota_bytes > 0 for dispatcher in seen.dispatchers):
         return Verdict.BLOCKS
+    if any(next(counts.impossible(dispatcher), None) for dispatcher in seen.dispatchers):
+        return Verdict.UNEVEN
     if seen.type in _ONE and any(
         dispatcher.sub.active_consumer_name != dispatcher.active_name for dispatcher in seen.dispatchers
     ):
@@ -229,12 +273,14 @@ def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
         (dispatcher.out or 0) > (dispatcher.came_in or 0) for dispatcher in seen.dispatchers
     ):
         return Verdict.SLOWS
-    return Verdict.UNEVEN if seen.type in _KEYS | _FAILOVER else Verdict.FINE
+    if seen.type in _KEYS | _FAILOVER or (seen.type == SHARED and any(map(newcomers_of, seen.dispatchers))):
+        return Verdict.UNEVEN
+    return Verdict.BY_DESIGN
 
 
 def why(moments: Sequence[Moment]) -> list[Diagnosis]:
-    """Diagnose every subscription in moments in the order of time, the worst first."""
-    return diagnose_all(subscriptions_seen(moments))
+    """Diagnose every subscription in moments in the order of time, and uneven producers, the worst first."""
+    return worst_first([*map(diagnose, subscriptions_seen(moments)), *hot_partitions(moments)])
 
 
 def selected(subscriptions: Sequence[SubscriptionSeen], word: str) -> list[SubscriptionSeen] | Rejection:
@@ -279,7 +325,7 @@ def _on_topic(seen: SubscriptionSeen, word: str) -> SubscriptionSeen | None:
     kept = tuple(dispatcher for dispatcher in seen.dispatchers if matches(dispatcher.topic))
     if not kept:
         return None
-    return SubscriptionSeen(seen.namespace, seen.name, kept, seen.limits, seen.behaviour, seen.moments, seen.unloaded)
+    return SubscriptionSeen(seen.namespace, seen.name, kept, seen.limits, seen.release, seen.moments, seen.unloaded)
 
 
 def _consumers(seen: SubscriptionSeen) -> list[str]:

@@ -29,6 +29,7 @@ from engine.lint.rules import (
     key_no_slots,
     key_overlaps,
     key_points_lost,
+    producers_full,
     producers_mixed_key_routing,
     setting_not_read,
     setting_unknown,
@@ -75,6 +76,7 @@ KEY_RULES: Final[tuple[Rule[KeyCase], ...]] = (
 )
 NAMESPACE_RULES: Final[tuple[Rule[NamespaceCase], ...]] = (
     bundle_hot_topic.RULE,
+    producers_full.RULE,
     producers_mixed_key_routing.RULE,
     split_empty_half.RULE,
     split_in_vain.RULE,

@@ -29,6 +29,7 @@ from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
 from engine.lint.topics import picked, places_by_bundle, sessions_at, traffic_of
+from engine.producer_limit import NO_LIMIT, ProducerLimit
 from engine.releases import SETTINGS
 
 Case = TypeVar("Case")
@@ -314,11 +315,17 @@ class KeyCase:
 
 @dataclass(frozen=True, slots=True)
 class ProducedTopic:
-    """A topic by its name without partition suffix, and the client versions of its producers as brokers print them."""
+    """A topic by its name without partition suffix, and the client versions of its producers as brokers print them.
+
+    ``producers`` are how many are connected to each partition (to the topic, where it has none) that has statistics,
+    ``limit`` how many may be.
+    """
 
     topic: str
     partitions: int
     client_versions: frozenset[str]
+    producers: tuple[int, ...] = ()
+    limit: ProducerLimit = NO_LIMIT
 
 
 @dataclass(frozen=True)

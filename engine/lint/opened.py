@@ -9,7 +9,7 @@ from typing import Final
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles, namespace_bundles
 from engine.bundles.plan import LoadManager
 from engine.cluster.bundles import topic_loads
-from engine.cluster.state import ClusterState, behaviour_in
+from engine.cluster.state import ClusterState, behaviour_in, producer_limit
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.lint.model import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
@@ -33,13 +33,14 @@ class Reported:
 
     ``known_bundles``: namespace -> the range texts that answers list, None when they list all bundles of the state.
     ``sessions``: name of topic or partition -> producers + consumers. ``client_versions``: topic without partition
-    suffix -> those of its producers. ``configuration``: settings as texts. ``unexplained``: subscriptions whose
-    reported ranges no selector gives.
+    suffix -> those of its producers; ``producers`` likewise -> how many each partition has. ``configuration``: settings
+    as texts. ``unexplained``: subscriptions whose reported ranges no selector gives.
     """
 
     known_bundles: Mapping[str, frozenset[str]] | None = None
     sessions: Mapping[str, int] = field(default_factory=dict)
     client_versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    producers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     load_manager: LoadManager | None = None
     shedder: str = ""
     placement: str = ""
@@ -134,10 +135,18 @@ def _bundles(state: ClusterState, namespace: str) -> NamespaceBundles | None:
 
 
 def _produced(state: ClusterState, namespace: str, reported: Reported) -> tuple[ProducedTopic, ...]:
-    if not reported.client_versions:
+    limited = state.settings.maxProducersPerTopic > 0 or bool(state.producer_policies)
+    if not reported.client_versions and not limited:
         return ()
     return tuple(
-        ProducedTopic(topic.name, topic.partitions, reported.client_versions[topic.name])
+        ProducedTopic(
+            topic.name,
+            topic.partitions,
+            reported.client_versions.get(topic.name, frozenset()),
+            reported.producers.get(topic.name, ()),
+            producer_limit(state, topic.name),
+        )
         for topic in state.topics.listed()
-        if topic.name in reported.client_versions and namespace_of(topic.name) == namespace
+        if topic.name in (reported.producers if limited else reported.client_versions)
+        and namespace_of(topic.name) == namespace
     )

@@ -33,6 +33,7 @@ def reported_facts(snapshot: Snapshot, state: ClusterState, clients: ClientFacts
             for name, facts in snapshot.topics.items()
         },
         client_versions=_by_parent(clients.client_versions),
+        producers=_producers(snapshot),
         load_manager=load_manager_of(clients.load_manager_class),
         shedder=_class_name(snapshot, "loadBalancerLoadSheddingStrategy"),
         placement=_class_name(snapshot, "loadBalancerLoadPlacementStrategy"),
@@ -72,6 +73,14 @@ def _by_parent(versions: Mapping[str, frozenset[str]]) -> dict[str, frozenset[st
         parent = name.rpartition(PARTITION_SUFFIX)[0] if partition_index(name) >= 0 else name
         bundles[parent] = bundles.get(parent, frozenset()) | those
     return bundles
+
+
+def _producers(snapshot: Snapshot) -> dict[str, tuple[int, ...]]:
+    counts: dict[str, list[int]] = {}
+    for name, facts in snapshot.topics.items():
+        parent = name.rpartition(PARTITION_SUFFIX)[0] if facts.partition_index >= 0 else name
+        counts.setdefault(parent, []).append(facts.publishers)
+    return {name: tuple(those) for name, those in counts.items()}
 
 
 def _overlapping(snapshot: Snapshot, state: ClusterState) -> tuple[ReportedRanges, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
@@ -23,12 +23,16 @@ from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings, rebased
+from engine.diagnosis.limits import TOPIC_POLICY, limits_of
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import SCALABLE, TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of, unacked_of
 from engine.views.failover.model import Notice
+
+if TYPE_CHECKING:  # imported where no answer names the release
+    from engine.admin.inferred_release import InferredRelease
 
 RELEASE_ASSUMED: Final = "release-assumed"
 _MOST_ACTIVES: Final = 64
@@ -96,8 +100,11 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     groups, more = gather(snapshot, topics)
     notes += more
     named = release or snapshot.version
-    behaviour = _behaviour(named, notes) if named is not None else _inferred_release(snapshot, groups, notes)
+    inferred = _inferred(snapshot) if named is None else None
+    behaviour = _behaviour(named, notes) if named is not None else _rules_shown(snapshot, groups, inferred, notes)
     settings = default_settings(behaviour) if snapshot.settings is None else _settings(snapshot, behaviour)
+    if snapshot.settings is None and inferred is not None and inferred.classic:
+        settings = replace(settings, subscriptionKeySharedUseClassicPersistentImplementation=True)
     flag = consistent_hashing
     if flag is None and snapshot.settings is None:
         flag, why = flag_of(groups, behaviour)
@@ -121,6 +128,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         loads=LoadTable.of(table, _loads(snapshot)),
         subscriptions=tuple(_in_columns(subscription, table) for subscription in subscriptions),
         key_subscriptions=shared,
+        producer_policies=_producer_policies(snapshot, behaviour),
         namespaces=_namespaces(snapshot, topics, settings, notes),
         next_consumer_id=max(
             (number + 1 for key_shared in shared for number in joined_ids(key_shared)), default=connected
@@ -136,6 +144,21 @@ def _settings(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> BrokerSettings
     reported = behaviour_of(snapshot.version or CURRENT.label)
     known = CURRENT if isinstance(reported, Rejection) else reported
     return rebased(snapshot.settings, known, behaviour, snapshot.configuration)
+
+
+def _producer_policies(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> dict[str, int]:
+    """The limits of producers that namespaces and topics have of their own."""
+    policies = {
+        namespace: limit
+        for namespace, members in snapshot.namespace_policies.items()
+        if isinstance(limit := members.get("max_producers_per_topic"), int) and limit >= 0
+    }
+    limits = limits_of([snapshot], behaviour)
+    for topic in snapshot.topic_policies:
+        setting = limits.max_producers(topic)
+        if setting.source in ("", TOPIC_POLICY) and isinstance(setting.value, int):
+            policies[topic] = setting.value
+    return policies
 
 
 def _in_columns(subscription: Subscription, table: TopicTable) -> Subscription:
@@ -203,20 +226,27 @@ def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
     return {namespace: BundleList(tuple(sorted(bounds))) for namespace, bounds in ends.items()}
 
 
-def _inferred_release(snapshot: Snapshot, groups: Sequence[Group], notes: list[Notice]) -> ReleaseBehaviour:
-    """The newest release, unless the recorded active consumers are such that only an older one explains them."""
+def _inferred(snapshot: Snapshot) -> InferredRelease | None:
+    from engine.admin.inferred_release import inferred_release
+
+    return inferred_release([snapshot])
+
+
+def _rules_shown(
+    snapshot: Snapshot, groups: Sequence[Group], inferred: InferredRelease | None, notes: list[Notice]
+) -> ReleaseBehaviour:
+    """The release that the shapes of the answers show, and of its range the newest whose active consumers they are."""
     flags = [] if snapshot.settings is None else [snapshot.settings.activeConsumerFailoverConsistentHashing]
     observed = (ObservedActives(group.names, dict(islice(group.actives.items(), _MOST_ACTIVES))) for group in groups)
-    rules = rules_in_force(observed, (), flags)
-    if rules.behaviour == CURRENT:
-        notes.append(Notice(RELEASE_ASSUMED, f"no answer has the release; Pulsar {CURRENT.label} is assumed"))
-        return CURRENT
-    text = (
-        f"no answer has the release; the recorded active consumers are not those of Pulsar {CURRENT.label}, so the "
-        f"rules of {rules.behaviour.label} are taken (--pulsar names the release)"
-    )
+    behaviour = rules_in_force(observed, (), flags, inferred=inferred).behaviour
+    newest = CURRENT if inferred is None else inferred.behaviour
+    shown = "" if inferred is None else f"; by its answers {inferred.text}"
+    if behaviour != newest:
+        shown += f"; the recorded active consumers are not those of Pulsar {newest.label}"
+    rules = "assumed" if behaviour == CURRENT else "taken, the newest that fits"
+    text = f"no answer has the release{shown}; Pulsar {behaviour.label} is {rules} (--pulsar names another)"
     notes.append(Notice(RELEASE_ASSUMED, text))
-    return rules.behaviour
+    return behaviour
 
 
 def _behaviour(version: str, notes: list[Notice]) -> ReleaseBehaviour:

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from engine.admin.earlier import EarlierAnswers, remembered
-from engine.admin.facts import Decoded, TopicFacts
-from engine.admin.inference import InferredLevels
+from engine.admin.facts import Decoded, Snapshot, TopicFacts
+from engine.admin.inference import InferredLevels, keeps_first_connected
+from engine.admin.inferred_release import NOTHING_INFERRED, InferredRelease, inferred_release
 from engine.admin.kinds import AnswerKind, is_scalar
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_owned, decode_policies
+from engine.admin.release_signs import signs_in
 from engine.admin.text import raw_object
 from engine.admin.topics import broker_stats_of
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import is_segment
@@ -60,8 +62,6 @@ NOT_MODELLED: Final = {
     AnswerKind.TOPIC_LIST: "lists of topics",
     AnswerKind.RUNTIME_CONFIGURATION: "run-time configurations",
 }
-_LAST_FIRST_CONNECTED: Final = "2.11.0"
-"""The last release whose non-partitioned topics keep the first connected consumer; later ones have another rule."""
 T = TypeVar("T")
 
 
@@ -88,7 +88,7 @@ def verify_answers(
     ``earlier``: answers of a running cluster that are the same as there are not compared again. Reasons are looked for
     where a difference ``is_explained``: that compares everything by other rules as well.
     """
-    behaviours, source = behaviours_for(pulsar_version, answers.version, answers.version_source)
+    behaviours, source = behaviours_for(pulsar_version, answers.version, answers.version_source, _inferred(answers))
     candidates = rules_for(behaviours, answers.settings, try_flag=answers.flag_source == "tried")
     comparisons = [_Comparison(answers, rules, earlier) for rules in candidates]
     for comparison in comparisons:
@@ -120,7 +120,10 @@ def verify_answers(
 
 
 def behaviours_for(
-    asked: str | None, recorded: str | None, recorded_source: VersionSource
+    asked: str | None,
+    recorded: str | None,
+    recorded_source: VersionSource,
+    inferred: InferredRelease | None = None,
 ) -> tuple[tuple[ReleaseBehaviour, ...], VersionSource]:
     """The forms of the rules to try, and where the release is from. Raises ``InputError`` for a bad ``asked``."""
     if asked is not None:
@@ -131,9 +134,17 @@ def behaviours_for(
     behaviour = behaviour_of(recorded or "")
     if not isinstance(behaviour, Rejection):
         return (behaviour,), recorded_source
-    older = behaviour_of(_LAST_FIRST_CONNECTED)
-    assert isinstance(older, ReleaseBehaviour), "a release that is modelled"
-    return (CURRENT, older), "tried"
+    shown = inferred or NOTHING_INFERRED
+    older = shown.newest_with(keeps_first_connected)
+    return (shown.behaviour, *((older,) if older not in (None, shown.behaviour) else ())), "tried"
+
+
+def _inferred(answers: Answers) -> InferredRelease | None:
+    """What the shapes of the answers show of a release that none of them names."""
+    if answers.version is not None:
+        return None
+    signs = signs_in((answer.kind, answer.data) for answer in answers.answers)
+    return inferred_release([Snapshot(answers.path, {}, signs=signs)])
 
 
 def rules_for(behaviours: Sequence[ReleaseBehaviour], settings: BrokerSettings, *, try_flag: bool) -> list[Rules]:

@@ -23,6 +23,7 @@ from engine.cluster.commands import (
     SendByProducers,
     SendKeys,
     SetPriorityLevel,
+    SetProducerRate,
     SetRelease,
     SetSetting,
     ShareKeys,
@@ -106,6 +107,7 @@ _KINDS: Final[dict[type[Command], str]] = {
     AddProducers: "add",
     CloseProducer: "kill",
     SendByProducers: "send",
+    SetProducerRate: "send",
     FailPartition: "fail",
     RecoverPartition: "recover",
 }

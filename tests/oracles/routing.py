@@ -299,17 +299,21 @@ class Producers:
             name = f"standalone-0-{self.names_given}"
             self.names_given += 1
         there = self.there[partition]
-        if partition in self.down:
+        if partition in self.down or self._is_full(there, name):
             return None
         if producer.mode == "ExclusiveWithFencing":
             there.clear()
         elif there:
             exclusive = there[0][2] != "Shared"
-            full = 0 < self.limit <= len(there)
-            if producer.mode != "Shared" or exclusive or full or any(other == name for _, other, _ in there):
+            if producer.mode != "Shared" or exclusive or any(other == name for _, other, _ in there):
                 return None
         there.append((producer.number, name, producer.mode))
         return name
+
+    def _is_full(self, there: list[tuple[int, str, str]], name: str) -> bool:
+        """Replicators, known by their names, neither count nor are counted."""
+        of_users = [other for _, other, _ in there if other[:12] != "pulsar.repl."]
+        return self.limit > 0 and name[:12] != "pulsar.repl." and len(of_users) >= self.limit
 
     def _drop(self, number: int, partition: int) -> None:
         if partition < self.partitions:

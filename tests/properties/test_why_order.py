@@ -90,7 +90,7 @@ def test_the_worst_is_the_first_of_all(seen: list[SubscriptionSeen]) -> None:
 def test_quiet_topics_need_not_be_asked(seen: list[SubscriptionSeen]) -> None:
     for each in seen:
         every = SubscriptionSeen(
-            each.namespace, each.name, each.dispatchers, each.limits, each.behaviour, each.moments, each.unloaded
+            each.namespace, each.name, each.dispatchers, each.limits, each.release, each.moments, each.unloaded
         )
         every.__dict__["busy"] = every.dispatchers
         asked, spared = diagnose(every), diagnose(each)

@@ -96,7 +96,7 @@ def _sums(consumers: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("value", "cause", "verdict", "code"),
     [
-        (_sums([{"availablePermits": 1}]), "sums_only", Verdict.CANNOT_TELL, 0),
+        (_sums([{"availablePermits": 1}]), "sums_only", Verdict.CANNOT_TELL, 1),
         (_sums([]), "no_consumers", Verdict.BLOCKS, 1),
         (_sums([{}], msgBacklog=0), "fine_idle", Verdict.FINE, 0),
     ],

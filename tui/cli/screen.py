@@ -187,7 +187,7 @@ def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstRead
             mono=output.mono or bool(os.environ.get("NO_COLOR")),
             ascii_only=output.ascii_only or not speaks_unicode(),
         )
-        app.opens_demos = True
+        app.opens_demos = app.opens_home = True
         code = run_screen(app)
         if app.failure is not None:
             raise app.failure

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from rich.style import Style
+from rich.text import Text
 from textual.strip import Strip
 
-from themes.palettes import Palette, Rgb
+from themes.palettes import Palette, Rgb, hex_colour
 from tui.drawing.canvas import BOLD, DIM, Canvas
-from tui.drawing.colour import NO_COLOUR, mix, pack
+from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack
 from tui.drawing.glyphs import Glyphs, glyphs_of
+
+LETTERS: Final = 26
+MANY: Final = "*"
+"""The mark of consumers that have more than one letter."""
 
 
 def share_bar(
@@ -122,3 +130,33 @@ def column_of(picture: LuckPicture, value: float, width: int) -> int:
     """The cell of a number."""
     share = min(1.0, max(0.0, value / picture.far_end))
     return min(width - 1, round(share * (width - 1)))
+
+
+def shares_bar(parts: Sequence[tuple[int, int]], width: int, palette: Palette) -> Text:
+    """A bar of ``width`` cells that consumers have by their shares: pairs of a consumer's number and what it has.
+
+    Each has its colour and, once, its letter; without colours its letter all over. Consumers whose share is too small
+    for a cell give way to others.
+
+    >>> from themes.palettes import palette
+    >>> shares_bar([(0, 6), (1, 3), (2, 1)], 5, palette("dark", "mono")).plain
+    'AAABB'
+    """
+    text = Text(no_wrap=True)
+    total = sum(items for _, items in parts)
+    before = done = 0
+    for number, items in parts:
+        done += items
+        end = round(done * width / total)
+        cells, before = end - before, end
+        if cells <= 0:
+            continue
+        letter = chr(ord("A") + number) if number < LETTERS else MANY
+        if palette.mono:
+            text.append(letter * cells)
+            continue
+        colour = palette.consumer_colour(number)
+        style = Style(color=hex_colour(contrasting(colour)), bgcolor=hex_colour(colour))
+        text.append(letter.ljust(cells), style)
+    text.append(" " * (width - before))
+    return text

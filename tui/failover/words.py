@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.config import CURRENT, FLAG
-from engine.text import counted
+from engine.text import counted, moment_text
 from engine.views.failover.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
 from engine.views.reported.model import ReportedBroker, ReportedView
 from tui.failover.titles import PANEL_TITLES
 from tui.kit.columns import REPORTED_SIGN
-from tui.kit.reported import comparison_hint, moment_text, sums_text, sums_texts
+from tui.kit.reported import comparison_hint, sums_text, sums_texts
 from tui.kit.verdict_words import shares_text
 from tui.kit.wording import msgs_per_sec, safe_name, shorten_middle, unmoved_text
 

@@ -41,7 +41,9 @@ GIVE_AWAY: Final = (*(binding for binding in TABLE if binding.action in ("copy",
 """Keys of a screen around a table; sorting is done by the table itself."""
 ZOOM: Final = Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back")
 CLOSE: Final = Binding("escape", "back", "Close", show=False, tooltip="Close what is open")
+HOME: Final = Binding("0", "home_list", "List", show=False, tooltip="List everything, the worst first")
 SUBSCRIPTIONS: Final = (
+    HOME,
     Binding("n", "subscription(1)", "Next subscription", show=False, tooltip="Show the next subscription"),
     Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous subscription"),
     Binding("ctrl+f", "find", "Find", show=False, tooltip="Find anything by a part of its name"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.admin.moments import Moment, combined
 from engine.cluster.state import ClusterState
@@ -16,6 +16,9 @@ from engine.scenarios.opening import open_snapshot
 from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import reported_only
 from engine.views.reported.view import Reported, Subject
+
+if TYPE_CHECKING:
+    from engine.views.listing import Listing
 
 PREPARED: Final = 5_000
 """So many subscriptions of topics are diagnosed in a few tenths of a second."""
@@ -115,6 +118,14 @@ class Moments:
                 self.diagnoses(), known.moments[: self.at + 1], lambda at: known.subscriptions(at).values()
             )
         return self._with_earlier[self.at]
+
+    def listing(self, timeline: Timeline) -> Listing:
+        """List everything that can be shown of a timeline that begins at this moment, the worst first."""
+        from engine.views.listing import listing
+
+        others = self.reported_only(timeline.initial)
+        seen = self.reported.subscriptions(self.at) if len(self.reported) else {}
+        return listing(timeline, others, seen, self.diagnoses())
 
     def trouble(self, namespace: str, name: str) -> Cause | None:
         """Return what blocks a subscription, as brokers reported; None where it is not computed yet."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from rich.style import Style
 from rich.text import Text
 
 from engine.diagnosis.model import Earlier, Setting, Verdict
-from engine.text import counted
+from engine.text import clock_text, counted, day_text, moment_text
 from engine.views.reported.model import (
     CONSUMER_LIMIT,
     DRAINING,
@@ -34,8 +33,6 @@ _OBSTACLES: Final = {
     NO_PERMITS: ("no permits", "permits"),
 }
 _NAMED: Final = 2
-_LAST_MS: Final = 253_402_300_799_000
-"""The last time that ``datetime`` can express; brokers may print any number."""
 
 
 class Seen(Protocol):
@@ -55,28 +52,6 @@ class Tagged(Protocol):
     def tag(self) -> str: ...
 
 
-def clock_text(at_ms: int) -> str:
-    """A time of day in UTC; a number beyond the calendar is shown as it is.
-
-    >>> clock_text(1_795_258_955_109), clock_text(2**62)
-    ('11:02:35Z', '4611686018427387904 ms')
-    """
-    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%H:%M:%SZ}" if at_ms <= _LAST_MS else f"{at_ms} ms"
-
-
-def moment_text(at_ms: int) -> str:
-    """A day and a time in UTC, or that there was none.
-
-    >>> moment_text(1_795_258_955_109), moment_text(0)
-    ('2026-11-21 11:02:35Z', 'never')
-    """
-    return f"{_day(at_ms)}{clock_text(at_ms)}" if at_ms > 0 else "never"
-
-
-def _day(at_ms: int) -> str:
-    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d} " if at_ms <= _LAST_MS else ""
-
-
 def seen_text(time: SeenTime, *, short: bool = False) -> str:
     """When something was seen: its time, a bound, or that the time is unknown; and the moment among several.
 
@@ -87,7 +62,7 @@ def seen_text(time: SeenTime, *, short: bool = False) -> str:
     at_ms, after = (time.at_ms, "") if time.at_ms >= 0 else (time.not_before_ms, "after ")
     if at_ms < 0:
         return f"seen at an unknown time{moment}" if not short else f"seen{moment}"
-    return f"seen {after}{'' if short else _day(at_ms)}{clock_text(at_ms)}{moment}"
+    return f"seen {after}{'' if short else day_text(at_ms)}{clock_text(at_ms)}{moment}"
 
 
 def table_remark(view: ReportedView | None) -> str:

@@ -106,6 +106,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Called when the screen comes to the front; the navigator chooses which one that is."""
     on_brokers: Callable[[], str] | None = None
     """Opens the screen of brokers; returns why it cannot be opened, "" where it was."""
+    on_home: Callable[[], object] | None = None
+    """Opens the list of everything."""
     on_chosen: Callable[[Match], object] | None = None
     """Called with what was found and chosen; the navigator knows which screen shows it."""
     way_back: KeyHint | None = None
@@ -302,6 +304,10 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def action_brokers(self) -> None:
         if self.on_brokers is not None:
             self.complain(self.on_brokers() or None)
+
+    def action_home_list(self) -> None:
+        if self.on_home is not None:
+            self.on_home()
 
     # the prompt
 

@@ -28,6 +28,7 @@ from tui.kit.session import Session
 from tui.kit.shown import Places, Shown
 
 if TYPE_CHECKING:
+    from engine.views.listing import Listing
     from engine.views.search import SearchIndex
 
 LONG: Final = 2_500
@@ -413,6 +414,10 @@ class Store:
     def diagnoses(self) -> list[Diagnosis]:
         """Return what was wrong at the moment shown with each subscription that brokers reported, the worst first."""
         return self._moments.diagnoses_with_earlier()
+
+    def listing(self) -> Listing:
+        """List everything that can be shown, the worst first. Takes a while for thousands: any thread may call it."""
+        return self._moments.listing(self.timeline)
 
     def reported_trouble(self) -> Cause | None:
         """Return what blocks the shown subscription, as brokers reported; None where it is not computed yet."""

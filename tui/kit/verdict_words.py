@@ -143,9 +143,19 @@ def sizing_answer(kind: str, sizing: Sizing, goal: Goal) -> str:
     return f"{between} meets {wanted}; there are {sizing.now:,} now"
 
 
+def _fast_producer(sizing: Sizing) -> str:
+    fast = sizing.fastest
+    if fast is None or fast.partitions >= sizing.rows[-1].number:
+        return ""
+    where = f"{quantity(fast.msgs_per_sec)} msg/s to {counted(fast.partitions, 'partition')}"
+    return f"{safe_name(fast.name)} sends {where}: more partitions take nothing off them unless its router takes more"
+
+
 def what_rules(kind: str, sizing: Sizing) -> str:
-    """The partition, key or topic whose share of all messages no number of consumers can divide; "" for none."""
-    if kind == "partitions" or not sizing.hottest or sizing.hottest_share <= HOT / max(sizing.now, 1):
+    """What no number can divide: a partition, key or topic by its share of all messages, a producer; "" for none."""
+    if kind == "partitions":
+        return _fast_producer(sizing)
+    if not sizing.hottest or sizing.hottest_share <= HOT / max(sizing.now, 1):
         return ""
     share = percent(sizing.hottest_share)
     if kind == "bundles":

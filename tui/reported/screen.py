@@ -13,7 +13,7 @@ from textual.reactive import var
 from textual.widget import Widget
 
 from engine.errors import Rejection
-from engine.text import counted
+from engine.text import counted, moment_text
 from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView, TopicRow
 from tui.kit.bindings import (
     BROKERS,
@@ -33,7 +33,7 @@ from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import RowsTable
 from tui.kit.list_panel import ListPanel, kept
 from tui.kit.plain_text import set_title
-from tui.kit.reported import moment_text, obstacle_texts, seen_text, sums_text, sums_texts, table_remark
+from tui.kit.reported import obstacle_texts, seen_text, sums_text, sums_texts, table_remark
 from tui.kit.screen import DashboardScreen
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, StatusLine, fitted_parts, place_among, saved_part
 from tui.kit.text_panels import ExplainPanel

@@ -17,6 +17,7 @@
     producer add [count N] [lazy] [partial N] [...]  partition fail N [on TOPIC]
     producer send NAME|#N|all [key KEY] [times N]    partition recover N [on TOPIC]
     producer close NAME|#N [on TOPIC]
+    producer rate NAME|#N|all MSGS [size BYTES] [key KEY | keys N] [on TOPIC]
 
 Words are those of ``words``. A word in quotes is never an option and never an id. Where a namespace or a
 range is written so oddly that the slash does not part them, ``split NAMESPACE bundle RANGE`` takes any two texts.

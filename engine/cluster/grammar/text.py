@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from decimal import Decimal
 from typing import Final
 
 from engine.cluster.commands import (
@@ -27,6 +28,7 @@ from engine.cluster.commands import (
     SendByProducers,
     SendKeys,
     SetPriorityLevel,
+    SetProducerRate,
     SetRelease,
     SetSetting,
     ShareKeys,
@@ -67,6 +69,11 @@ def producer_command_text(command: ProducerCommand, state: ClusterState | None =
             amount = f" times {times}" if times != 1 else ""
             size = f" size {size_bytes}" if size_bytes != DEFAULT_MSG_SIZE_BYTES else ""
             return f"producer send {who}{what}{amount}{size}{where}"
+        case SetProducerRate(topic, number, rate, size_bytes, key, keys):
+            who = "all" if number is None else _producer(topic, number, state)
+            size = f" size {size_bytes}" if size_bytes != DEFAULT_MSG_SIZE_BYTES else ""
+            what = ("" if key is None else f" key {quote(key)}") + (f" keys {keys}" if keys else "")
+            return f"producer rate {who} {_decimal(rate)}{size}{what}{where}"
         case CloseProducer(topic, number):
             return f"producer close {_producer(topic, number, state)}{where}"
         case FailPartition(_, partition):
@@ -106,6 +113,15 @@ def _producer(topic: str, number: int, state: ClusterState | None) -> str:
         if name is not None and producers_named(producers, name) == [number]:
             return quote(name, ("all",))
     return f"#{number}"
+
+
+def _decimal(number: float) -> str:
+    """The shortest digits that read back as the same number, without an exponent.
+
+    >>> _decimal(100.0), _decimal(0.1), _decimal(1e-7)
+    ('100', '0.1', '0.0000001')
+    """
+    return format(Decimal(repr(number)), "f").removesuffix(".0")
 
 
 def _topic(topic: str, state: ClusterState | None) -> str:

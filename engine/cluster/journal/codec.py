@@ -103,6 +103,7 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "producer_topics": [
             [to_plain(event, tagged=True) for event in topic.happened] for topic in state.producer_topics
         ],
+        "producer_policies": {name: state.producer_policies[name] for name in sorted(state.producer_policies)},
         "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
         "next_consumer_id": state.next_consumer_id,
     }
@@ -135,6 +136,7 @@ def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
         subscriptions=_subscriptions(plain, topics, source),
         key_subscriptions=_folds(plain, "key_subscriptions", KeyEvent, folded, source),
         producer_topics=_folds(plain, "producer_topics", ProducerTopicEvent, folded_producers, source),
+        producer_policies=convert(plain.get("producer_policies", {}), dict[str, int], source, "$.producer_policies"),
         namespaces={namespace.name: namespace for namespace in list_of(plain, "namespaces", Namespace, source)},
         next_consumer_id=convert(plain.get("next_consumer_id"), int, source, "$.next_consumer_id"),
     )

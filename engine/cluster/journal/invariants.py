@@ -180,6 +180,11 @@ def producer_faults(state: ClusterState) -> list[str]:
     """Everything that is wrong with the producers of a state, as sentences. O(producer objects)."""
     names = [topic.topic for topic in state.producer_topics]
     faults = ["the producers of a topic are kept twice"] if len(set(names)) != len(names) else []
+    faults += [
+        f"{name!r} takes {limit} producers"
+        for name, limit in state.producer_policies.items()
+        if limit < 0 or limit not in INT_32
+    ]
     for producers in state.producer_topics:
         topic = state.topics.get(producers.topic)
         if topic is None or topic.partitions != producers.partitions:

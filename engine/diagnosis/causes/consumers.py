@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
-from engine.diagnosis.seen import FAILOVER, ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.diagnosis.recording import two_moments
+from engine.diagnosis.seen import (
+    FAILOVER,
+    STILL_AFTER_MS,
+    ConsumerSeen,
+    Dispatcher,
+    SubscriptionSeen,
+    parent_of,
+)
 from engine.text import counted, joined, shell_line
 
 TOPIC_NOT_LOADED: Final = "topic_not_loaded"
@@ -56,6 +65,8 @@ def no_consumers(seen: SubscriptionSeen) -> Judgement:
             return f"{counted(len(dispatcher.sub.consumers), 'consumer')} connected"
         if not dispatcher.backlog:
             return "nobody is connected, and nothing waits"
+        if has_served_siblings(seen, dispatcher):
+            return "other partitions of the topic have consumers"
         skip = shell_line("pulsar-admin", "topics", "skip-all", "-s", seen.name, dispatcher.topic)
         growth = dispatcher.backlog_growth
         grows = f", {growth:,} more than before" if growth is not None and growth > 0 else ""
@@ -111,9 +122,7 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
     """Decide whether the active consumer of a Failover or Exclusive subscription has no permits."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        active = dispatcher.active
-        if active is None and dispatcher.sub.type != FAILOVER and len(dispatcher.consumers) == 1:
-            active = dispatcher.consumers[0]
+        active = dispatcher.taker
         if active is None:
             return "no active consumer is connected"
         if active.permits > 0:
@@ -122,6 +131,10 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
             return "everything was read"
         if active.stands_still is False:
             return f"messages go out to {active.name}"
+        if works_slowly(dispatcher, [active]):
+            return f"{active.name} acknowledges, and is slow"
+        if active.never_asked and has_moved(dispatcher):
+            return f"{active.name} has never asked this broker"
         if active.stands_still is None:
             return _unsure(ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS, dispatcher, active)
         standbys = [consumer.name for consumer in dispatcher.consumers if consumer.permits > 0]
@@ -196,6 +209,10 @@ def of_all(seen: SubscriptionSeen) -> Judgement:
             return "everything was read"
         if dispatcher.stands_still is False:
             return "messages go out"
+        if works_slowly(dispatcher, dispatcher.consumers):
+            return "messages are acknowledged, slowly"
+        if all(consumer.never_asked for consumer in dispatcher.consumers):
+            return "no consumer has ever asked this broker"
         if dispatcher.stands_still is None:
             return _unsure(NO_PERMITS, dispatcher, dispatcher.consumers[0])
         names = tuple(consumer.name for consumer in dispatcher.consumers)
@@ -216,6 +233,41 @@ def of_all(seen: SubscriptionSeen) -> Judgement:
     return worst_of(seen, decide)
 
 
+def works_slowly(dispatcher: Dispatcher, takers: Sequence[ConsumerSeen]) -> bool:
+    """Whether consumers without permits acknowledge what they have: slow is not stuck."""
+    if dispatcher.acknowledged is not None:
+        return dispatcher.acknowledged
+    if dispatcher.before is not None:
+        return False
+    if any(consumer.facts.ack_rate_msgs_per_sec for consumer in takers) or dispatcher.sub.ack_rate_msgs_per_sec:
+        return True
+    # The last acknowledgement is younger than the last message, and nearly as young as the answer.
+    acked = dispatcher.last_acked_ms
+    return acked - dispatcher.last_sent_ms > STILL_AFTER_MS and dispatcher.now_ms - acked < STILL_AFTER_MS
+
+
+def has_served_siblings(seen: SubscriptionSeen, dispatcher: Dispatcher) -> bool:
+    """Whether other partitions of the same topic have consumers."""
+    if dispatcher.last.topic.partition_index < 0:
+        return False
+    parent = parent_of(dispatcher.topic)
+    return any(
+        other.sub.consumers and other.last.topic.partition_index >= 0 and parent_of(other.topic) == parent
+        for other in seen.dispatchers
+    )
+
+
+def has_moved(dispatcher: Dispatcher) -> bool:
+    """Whether the subscription got messages before this broker loaded the topic, and none since."""
+    if dispatcher.last_sent_ms or dispatcher.sub.msg_out_counter:
+        return False
+    cursor = dispatcher.last.cursor
+    if cursor is not None and cursor.mark_delete_position is not None:
+        return cursor.mark_delete_position.entry >= 0
+    counted_here = dispatcher.last.topic.msg_in_counter
+    return counted_here is not None and counted_here < dispatcher.backlog
+
+
 def _lack_of_permits(consumer: ConsumerSeen) -> str:
     """Describe a consumer without permits."""
     if consumer.facts.first_flow_ms == 0:
@@ -233,6 +285,6 @@ def _unsure(cause: str, dispatcher: Dispatcher, consumer: ConsumerSeen) -> Cause
         waiting=dispatcher.unread,
         numbers=(("permits", consumer.permits), ("backlog", dispatcher.backlog)),
         setting=RECEIVER_QUEUE,
-        fix="take a second dump",
+        fix=f"take a second dump: {two_moments(dispatcher.topic)}",
         fields=_FIELDS,
     )

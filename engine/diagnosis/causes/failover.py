@@ -9,6 +9,7 @@ from typing import Final
 from engine.admin.inference import infer_priority_levels
 from engine.config import FLAG
 from engine.diagnosis.model import Cause, Judgement, Verdict, natural, worst_of
+from engine.diagnosis.recording import two_moments
 from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
 from engine.failover.choose import Rule, choose_many
 from engine.failover.model import Consumer
@@ -87,8 +88,11 @@ def active_not_served(seen: SubscriptionSeen) -> Judgement:
             blocked=(name,),
             waiting=dispatcher.backlog,
             numbers=(("permits", dispatcher.active.permits), ("backlog", dispatcher.backlog)),
-            fix=shell_line("pulsar-admin", "topics", "unload", dispatcher.topic) + " starts the dispatcher anew",
+            fix=shell_line("pulsar-admin", "topics", "unload", dispatcher.topic) + " starts the dispatcher anew"
+            if sure
+            else two_moments(dispatcher.topic),
             fields=("activeConsumerName", "availablePermits", "msgOutCounter", "msgBacklog"),
+            symptom=TAKES_NOTHING,
         )
 
     return worst_of(seen, decide)
@@ -101,8 +105,8 @@ def _unserved(dispatcher: Dispatcher) -> str:
         return "no active consumer is connected"
     if active.permits <= 0:
         return f"{active.name} has no permits"
-    if not dispatcher.unread:
-        return "everything was read"
+    if not dispatcher.unread or dispatcher.sent_all:
+        return "everything was sent"
     if active.stands_still is False or (dispatcher.out or 0) > 0:
         return "messages go out"
     if active.stands_still is None and not _has_no_rate(dispatcher):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.diagnosis.causes.consumers import RECEIVER_QUEUE
+from engine.diagnosis.causes.consumers import RECEIVER_QUEUE, works_slowly
+from engine.diagnosis.causes.counts import impossible
+from engine.diagnosis.causes.in_hands import newcomers_of, not_on_its_way
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
-from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.text import counted, joined, shell_line
+from engine.diagnosis.seen import SHARED, ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.text import counted, joined, shell_line, time_text
 
 RATE_LIMITED: Final = "dispatch_rate_limited"
 DELAYED: Final = "delayed_messages"
@@ -20,6 +22,8 @@ _HOARDED_AT_LEAST: Final = 20
 _HOARDED_OF_OUT: Final = 0.25
 """A consumer that keeps up holds far less than this part of the messages sent to it between two moments."""
 _FEW: Final = 3
+_FASTER: Final = 1.1
+"""Averages of a minute that differ by less are equal."""
 _DEAD_LETTER: Final = "give the consumers a dead letter policy, so that a message is set aside after some attempts"
 
 
@@ -167,50 +171,110 @@ def _is_far_behind(consumer: ConsumerSeen, dispatcher: Dispatcher) -> bool:
 
 
 def slow_consumer(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether one consumer holds the waiting messages that others could process."""
+    """Decide whether consumers are slow: one holds what others could process, or all acknowledge less than comes in."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        unacked = dispatcher.unacked
-        if len(dispatcher.consumers) < 2:
-            return "there is no other consumer"
-        if not unacked or unacked < dispatcher.backlog * 0.9:
-            return "what waits is not in the hands of consumers"
-        holder = max(dispatcher.consumers, key=lambda consumer: consumer.unacked)
-        at_least = 1 if dispatcher.out == 0 else _HOARDED_AT_LEAST
-        if holder.unacked < max(at_least, (holder.out or 0) * _HOARDED_OF_OUT):
-            return "consumers hold little compared with what goes out"
-        idle = tuple(
-            consumer.name for consumer in dispatcher.consumers if not consumer.unacked and consumer.permits > 0
-        )
-        if not idle or holder.unacked < unacked * _HOARDED_SHARE:
-            return "the unacknowledged messages are spread over the consumers"
-        done = -(dispatcher.backlog_growth or 0)
-        seconds = dispatcher.seconds
-        rate = done / seconds if seconds and done > 0 else None
-        pace = f", {rate:.1f} acknowledged a second" if rate else ""
-        later = "" if dispatcher.out is not None else "; a second dump, some seconds later, says whether it keeps up"
-        return Cause(
-            SLOW_CONSUMER,
-            Verdict.SLOWS if dispatcher.out is not None else Verdict.CANNOT_TELL,
-            f"{holder.name} holds {holder.unacked:,} of {counted(dispatcher.backlog, 'waiting message')}{pace};"
-            f" {joined(idle)} {'is' if len(idle) == 1 else 'are'} idle{later}",
-            dispatcher.topic,
-            blocked=idle,
-            by=(holder.name,),
-            waiting=dispatcher.backlog,
-            numbers=(
-                ("unacked", holder.unacked),
-                ("backlog", dispatcher.backlog),
-                ("permits", holder.permits),
-                *((("acks_per_s", round(rate, 1)),) if rate else ()),
-            ),
-            setting=RECEIVER_QUEUE,
-            fix=f"give {holder.name} a smaller receiver queue, or an acknowledgement timeout; closing it sends what it"
-            " holds to the others",
-            fields=("unackedMessages", "msgBacklog", "msgOutCounter", "availablePermits"),
-        )
+        hoards = _hoards(dispatcher) if dispatcher.is_shared else "the messages are those of one consumer"
+        if isinstance(hoards, Cause):
+            return hoards
+        slow = _acknowledges_slowly(dispatcher)
+        return slow if isinstance(slow, Cause) else f"{hoards}; {slow}"
 
     return worst_of(seen, decide)
+
+
+def _acknowledges_slowly(dispatcher: Dispatcher) -> Judgement:
+    """Judge consumers that have taken all they can and acknowledge: slow is not stuck."""
+    takers = list(dispatcher.consumers) if dispatcher.is_shared else [dispatcher.taker] if dispatcher.taker else []
+    if not takers:
+        return "nobody is connected"
+    if any(consumer.facts.available_permits is None or consumer.permits > 0 for consumer in takers):
+        return "a consumer has permits, or the answer does not say"
+    if not dispatcher.unread:
+        return "everything was read"
+    if not works_slowly(dispatcher, takers):
+        return "nothing shows that messages are acknowledged"
+    pace, came = dispatcher.acks_per_s, dispatcher.in_per_s
+    growth = dispatcher.backlog_growth
+    if dispatcher.out and growth is not None and growth <= max(_HOARDED_AT_LEAST, dispatcher.out // 10):
+        return "the backlog hardly grows"
+    if dispatcher.before is None and pace and came <= pace * _FASTER:
+        return f"{pace:,.1f} messages/s are acknowledged and {came:,.1f} come in"
+    names = tuple(consumer.name for consumer in takers)
+    held = sum(consumer.unacked for consumer in takers)
+    at = f" at {pace:,.2f}/s" if pace else ""
+    fast = f" while {came:,.1f}/s come in" if came else ""
+    left_s = dispatcher.backlog / pace if pace else None
+    takes = f"; what waits takes {time_text(left_s * 1000)} at that pace" if left_s else ""
+    return Cause(
+        SLOW_CONSUMER,
+        Verdict.SLOWS,
+        f"{joined(names)} {'works' if len(names) == 1 else 'work'}, slowly: it acknowledges{at}{fast};"
+        f" {counted(dispatcher.backlog - held, 'message')} wait"
+        + (f", {held:,} are in its hands" if held else "")
+        + takes,
+        dispatcher.topic,
+        by=names,
+        waiting=dispatcher.backlog,
+        numbers=(
+            ("unacked", held),
+            ("backlog", dispatcher.backlog),
+            ("unread", dispatcher.unread),
+            ("permits", sum(consumer.permits for consumer in takers)),
+            ("in_per_s", round(came, 2)),
+            *((("acks_per_s", round(pace, 2)),) if pace else ()),
+            *((("drain_s", round(left_s)),) if left_s else ()),
+        ),
+        setting=RECEIVER_QUEUE,
+        fix="start more consumers, or make the work faster"
+        if dispatcher.sub.type == SHARED
+        else "make the work faster, or spread it over more partitions or keys",
+        fields=("availablePermits", "messageAckRate", "lastAckedTimestamp", "lastConsumedTimestamp", "msgBacklog"),
+    )
+
+
+def _hoards(dispatcher: Dispatcher) -> Judgement:
+    """Judge whether one consumer holds the waiting messages that others could process."""
+    unacked = dispatcher.unacked
+    if len(dispatcher.consumers) < 2:
+        return "there is no other consumer"
+    if not unacked or unacked < dispatcher.backlog * 0.9:
+        return "what waits is not in the hands of consumers"
+    holder = max(dispatcher.consumers, key=lambda consumer: consumer.unacked)
+    at_least = 1 if dispatcher.out == 0 else _HOARDED_AT_LEAST
+    if holder.unacked < max(at_least, (holder.out or 0) * _HOARDED_OF_OUT):
+        return "consumers hold little compared with what goes out"
+    idle = tuple(consumer.name for consumer in dispatcher.consumers if not consumer.unacked and consumer.permits > 0)
+    newcomers = {consumer.name for consumer in newcomers_of(dispatcher)} if dispatcher.sub.type == SHARED else set()
+    if idle and newcomers.issuperset(idle):
+        return "those that are idle came after the last message had been sent"
+    if not idle or holder.unacked < unacked * _HOARDED_SHARE:
+        return "the unacknowledged messages are spread over the consumers"
+    done = -(dispatcher.backlog_growth or 0)
+    seconds = dispatcher.seconds
+    rate = done / seconds if seconds and done > 0 else None
+    pace = f", {rate:.1f} acknowledged a second" if rate else ""
+    later = "" if dispatcher.out is not None else "; a second dump, some seconds later, says whether it keeps up"
+    return Cause(
+        SLOW_CONSUMER,
+        Verdict.SLOWS if dispatcher.out is not None else Verdict.CANNOT_TELL,
+        f"{holder.name} holds {holder.unacked:,} of {counted(dispatcher.backlog, 'waiting message')}{pace};"
+        f" {joined(idle)} {'is' if len(idle) == 1 else 'are'} idle{later}",
+        dispatcher.topic,
+        blocked=idle,
+        by=(holder.name,),
+        waiting=dispatcher.backlog,
+        numbers=(
+            ("unacked", holder.unacked),
+            ("backlog", dispatcher.backlog),
+            ("permits", holder.permits),
+            *((("acks_per_s", round(rate, 1)),) if rate else ()),
+        ),
+        setting=RECEIVER_QUEUE,
+        fix=f"give {holder.name} a smaller receiver queue, or an acknowledgement timeout; closing it sends what it"
+        " holds to the others",
+        fields=("unackedMessages", "msgBacklog", "msgOutCounter", "availablePermits"),
+    )
 
 
 def redelivery(seen: SubscriptionSeen) -> Judgement:
@@ -280,28 +344,59 @@ def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
 
 
 IDLE: Final = "fine_idle"
+KEEPING_UP: Final = "fine_keeping_up"
 CATCHING_UP: Final = "fine_catching_up"
 
 
 def idle(seen: SubscriptionSeen) -> Judgement:
     """Decide whether everything that came in is processed."""
-    if seen.backlog > max(10, sum((dispatcher.came_in or 0) for dispatcher in seen.dispatchers) // 10):
-        return f"{counted(seen.backlog, 'message')} wait"
+    if any(next(impossible(dispatcher), None) for dispatcher in seen.dispatchers):
+        return "the broker reports numbers that cannot be"
+    waiting = sum(dispatcher.backlog for dispatcher in seen.dispatchers if not dispatcher.acknowledged_all)
+    if waiting:
+        return f"{counted(waiting, 'message')} wait"
     out = [dispatcher.out for dispatcher in seen.dispatchers]
     sent = sum(count or 0 for count in out)
     went = f"{counted(sent, 'message')} went out" if None not in out else "one moment"
+    late = "; by its cursor all is acknowledged since the backlog was counted" if seen.backlog else ""
     return Cause(
         IDLE,
         Verdict.FINE,
-        f"nothing waits; {went}",
+        f"nothing waits; {went}{late}",
         topics=len(seen.dispatchers),
         numbers=(("backlog", seen.backlog), ("out", sent)),
-        fields=("msgBacklog", "msgOutCounter"),
+        fields=("msgBacklog", "msgOutCounter", *(("markDeletePosition", "lastConfirmedEntry") if late else ())),
+    )
+
+
+def keeping_up(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether what waits is only on its way: little compared with what went out, wherever anything waits."""
+    waiting = [dispatcher for dispatcher in seen.dispatchers if dispatcher.backlog and not dispatcher.acknowledged_all]
+    if not waiting:
+        return "nothing waits"
+    if any(next(impossible(dispatcher), None) for dispatcher in seen.dispatchers):
+        return "the broker reports numbers that cannot be"
+    for dispatcher in waiting:
+        problem = not_on_its_way(dispatcher)
+        if problem:
+            return problem
+    sent = sum(dispatcher.out or 0 for dispatcher in seen.dispatchers)
+    went = f"{counted(sent, 'message')} went out" if sent else "messages go out"
+    return Cause(
+        KEEPING_UP,
+        Verdict.FINE,
+        f"it keeps up: {went}, {seen.backlog:,} are on their way",
+        topics=len(seen.dispatchers),
+        waiting=seen.backlog,
+        numbers=(("backlog", seen.backlog), ("out", sent)),
+        fields=("msgBacklog", "msgOutCounter", "msgRateOut"),
     )
 
 
 def catching_up(seen: SubscriptionSeen) -> Judgement:
     """Decide whether a backlog shrinks."""
+    if any(next(impossible(dispatcher), None) for dispatcher in seen.dispatchers):
+        return "the broker reports numbers that cannot be"
     growths = [dispatcher.backlog_growth for dispatcher in seen.dispatchers]
     if None in growths:
         return "one moment alone does not say"

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.diagnosis.limits import BROKER as LIMIT_OF_BROKER
+from engine.diagnosis.limits import NAMESPACE_POLICY
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
-from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
+from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen, parent_of
+from engine.producer_limit import is_limited
 from engine.text import counted, joined, shell_line
 
 BROKER: Final = "broker_unacked_limit"
@@ -146,6 +149,7 @@ def _number(setting: Setting) -> float:
 
 
 QUOTA: Final = "producer_side"
+PRODUCERS_FULL: Final = "producers_full"
 _EVICTION: Final = "consumer_backlog_eviction"
 
 
@@ -191,6 +195,42 @@ def backlog_quota(seen: SubscriptionSeen) -> Judgement:
         )
 
     return worst_of(seen, decide, also_quiet=True)
+
+
+def producers_full(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether a partition has as many producers as it takes, so that it refuses another."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        topic = dispatcher.last.topic
+        if not topic.publishers:
+            return "no producer is connected"
+        setting = seen.limits.max_producers(topic.name)
+        limit = int(_number(setting))
+        if not limit or not is_limited(topic.name):
+            return "producers are not limited (maxProducersPerTopic is 0)"
+        if topic.publishers < limit:
+            return f"{counted(topic.publishers, 'producer')} of {limit:,} that maxProducersPerTopic allows"
+        return Cause(
+            PRODUCERS_FULL,
+            Verdict.BY_DESIGN,
+            f"{counted(topic.publishers, 'producer')} of {limit:,} that maxProducersPerTopic allows"
+            f" ({setting.source or 'policy'}): another one is refused, and its messages do not come in",
+            topic.name,
+            numbers=(("limit", limit), ("publishers", topic.publishers)),
+            setting=setting,
+            fix="if a producer reports ProducerBusy, close one that is not needed or raise the limit: "
+            + _raised_producers(seen, topic.name, setting, limit),
+            fields=("publishers", "max_producers_per_topic", "maxProducers", "maxProducersPerTopic"),
+        )
+
+    return worst_of(seen, decide, also_quiet=True)
+
+
+def _raised_producers(seen: SubscriptionSeen, topic: str, setting: Setting, limit: int) -> str:
+    higher = str(limit * 2)
+    if setting.source in (NAMESPACE_POLICY, LIMIT_OF_BROKER):
+        return shell_line("pulsar-admin", "namespaces", "set-max-producers-per-topic", "-p", higher, seen.namespace)
+    return shell_line("pulsar-admin", "topicPolicies", "set-max-producers", "-p", higher, parent_of(topic))
 
 
 def _by_age(seen: SubscriptionSeen, dispatcher: Dispatcher) -> Judgement:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
+from engine.admin.inferred_release import reported_ranges, ring_ranges, ring_ranges_after
+from engine.config import BrokerSettings, behaviour_of, default_settings
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.errors import Rejection
-from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById, Selector
-from engine.ranges import HashRange, join_neighbours
+from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById
 from engine.text import counted, joined
 
 STICKY_GAP: Final = "keyshared_sticky_gap"
@@ -38,20 +37,24 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
         if not gaps:
             return "the declared ranges cover every slot"
         slots = sum(end - start + 1 for start, end in gaps)
-        if not dispatcher.replay:
+        waiting = dispatcher.replay
+        if dispatcher.sub.msg_in_replay is None and dispatcher.nothing_goes_out and _some_asks(dispatcher):
+            # Releases that do not print it stop the whole subscription for a message without an owner.
+            waiting = max(0, dispatcher.backlog - dispatcher.unacked - dispatcher.delayed)
+        if not waiting:
             return f"{counted(slots, 'slot')} belong to nobody, and no message waits for them"
         ranges = [f"{start}-{end}" for start, end in gaps]
         return Cause(
             STICKY_GAP,
             Verdict.BLOCKS,
-            f"{counted(dispatcher.replay, 'message')} wait for {counted(slots, 'slot')} that no consumer declared:"
+            f"{counted(waiting, 'message')} wait for {counted(slots, 'slot')} that no consumer declared:"
             f" {joined(ranges)}",
             dispatcher.topic,
-            waiting=dispatcher.replay,
+            waiting=waiting,
             numbers=(
                 ("gap", gaps),
                 ("gap_slots", slots),
-                ("waiting", dispatcher.replay),
+                ("waiting", waiting),
                 ("in_replay", dispatcher.replay),
             ),
             setting=Setting("KeySharedPolicy.stickyHashRange"),
@@ -60,6 +63,18 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
         )
 
     return worst_of(seen, decide)
+
+
+def _some_asks(dispatcher: Dispatcher) -> bool:
+    return any(consumer.permits > 0 for consumer in dispatcher.consumers)
+
+
+def has_gap(dispatcher: Dispatcher) -> bool:
+    """Whether sticky consumers leave slots to nobody."""
+    mode = dispatcher.sub.mode
+    if mode is None and not any(consumer.key_hash_ranges for consumer in dispatcher.sub.consumers):
+        return False
+    return mode in (None, _STICKY) and bool(gaps_of(dispatcher))
 
 
 def gaps_of(dispatcher: Dispatcher) -> tuple[tuple[int, int], ...]:
@@ -111,7 +126,10 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
             return "nothing went out between the moments" if dispatcher.out == 0 else "one moment alone does not say"
         if dispatcher.replay or dispatcher.sub.msg_delayed or not dispatcher.has_read_all:
             return "messages wait"
-        idle = [consumer.name for consumer in dispatcher.consumers if _gets_no_key(consumer, dispatcher)]
+        per_entry = messages_per_entry(dispatcher)
+        if per_entry >= _SEVERAL:
+            return f"entries hold about {per_entry:,} messages, so that most keys were not seen"
+        idle = _without_keys(dispatcher)
         if not idle:
             return "every consumer got messages, or too few went out to say"
         busy = [consumer.name for consumer in dispatcher.consumers if consumer.name not in idle]
@@ -130,11 +148,23 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
     return worst_of(seen, decide, also_quiet=True)
 
 
-def _gets_no_key(consumer: ConsumerSeen, dispatcher: Dispatcher) -> bool:
+def messages_per_entry(dispatcher: Dispatcher) -> int:
+    """Return the most messages that the entries of a consumer hold on average, 0 if no answer says it."""
+    return max((consumer.avg_messages_per_entry or 0 for consumer in dispatcher.sub.consumers), default=0)
+
+
+def _without_keys(dispatcher: Dispatcher) -> list[str]:
+    """Return the consumers that got nothing of what went out between the moments, which is unlikely to be chance."""
+    per_entry = max(1, messages_per_entry(dispatcher))
+    return [consumer.name for consumer in dispatcher.consumers if _gets_no_key(consumer, dispatcher, per_entry)]
+
+
+def _gets_no_key(consumer: ConsumerSeen, dispatcher: Dispatcher, per_entry: int) -> bool:
     """Whether a consumer with permits and without messages got nothing, which is unlikely to be chance."""
     if consumer.out != 0 or consumer.permits <= 0 or consumer.unacked:
         return False
     sent = (dispatcher.sub.msg_out_counter if consumer.facts.msg_out_counter == 0 else dispatcher.out) or 0
+    sent //= per_entry
     return (1 - _share(consumer.facts.key_hash_ranges)) ** sent < _UNLIKELY
 
 
@@ -190,7 +220,7 @@ def ranges_differ(seen: SubscriptionSeen) -> Judgement:
     def decide(dispatcher: Dispatcher) -> Judgement:
         if dispatcher.sub.mode == _STICKY:
             return "ranges are declared by the clients"
-        consumers, reported = _reported(dispatcher)
+        consumers, reported = reported_ranges(dispatcher.sub.consumers)
         if len(reported) < len(consumers) or not consumers:
             return "not every consumer reports ranges"
         if _tiles(reported):
@@ -221,19 +251,6 @@ def ranges_differ(seen: SubscriptionSeen) -> Judgement:
     return worst_of(seen, decide)
 
 
-def _reported(dispatcher: Dispatcher) -> tuple[tuple[Consumer, ...], RangesById]:
-    """Return the consumers in the order of connecting, and their reported ranges."""
-    facts = list(dispatcher.sub.consumers)
-    if all(consumer.connected_since for consumer in facts):
-        facts.sort(key=lambda consumer: consumer.connected_since.rstrip("Z"))
-    ranges = {
-        number: join_neighbours(HashRange(start, end) for start, end in consumer.key_hash_ranges if start <= end)
-        for number, consumer in enumerate(facts)
-        if consumer.key_hash_ranges
-    }
-    return tuple(Consumer(number, consumer.name) for number, consumer in enumerate(facts)), ranges
-
-
 def _tiles(reported: RangesById) -> bool:
     """Whether each consumer has one range and together they are 0 to 65536, as auto-split has them."""
     if any(len(ranges) != 1 for ranges in reported.values()):
@@ -256,37 +273,13 @@ def _ring(
 
     ``namesakes``: reported ranges, which show how many others of the same names had connected before and left.
     """
-    from engine.keyshared.admission import KeySharedMode, assemble
-    from engine.keyshared.name_indices import with_namesakes_gone
-    from engine.keyshared.ring import RingSelector
-
     behaviour = behaviour_of(release) if release else seen.behaviour
     assert not isinstance(behaviour, Rejection), release
     settings: BrokerSettings = seen.limits.settings or default_settings(behaviour)
     settings = replace(settings, **{RING: True}, **changed)  # type: ignore[arg-type]
     if namesakes is None:
-        return _ring_of(consumers, settings, behaviour)
-    selector = assemble((), KeySharedMode.AUTO_SPLIT, settings, behaviour)
-    if not isinstance(selector, RingSelector):
-        return None
-    return _joined(
-        with_namesakes_gone(selector, consumers, [namesakes[consumer.consumer_id] for consumer in consumers])
-    )
-
-
-@lru_cache(maxsize=256)
-def _ring_of(
-    consumers: tuple[Consumer, ...], settings: BrokerSettings, behaviour: ReleaseBehaviour
-) -> RangesById | None:
-    """The ranges of a ring, cached since most topics of a subscription have the same consumers; do not change them."""
-    from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
-
-    selector = assemble(consumers, KeySharedMode.AUTO_SPLIT, settings, behaviour)
-    return None if isinstance(selector, Rejection | JoinRefused) else _joined(selector)
-
-
-def _joined(selector: Selector) -> RangesById:
-    return {owner: join_neighbours(pieces) for owner, pieces in selector.ranges().items()}
+        return ring_ranges(consumers, settings, behaviour)
+    return ring_ranges_after(consumers, namesakes, settings, behaviour)
 
 
 def _reason(seen: SubscriptionSeen, consumers: tuple[Consumer, ...], reported: RangesById) -> str:
@@ -308,23 +301,37 @@ def _reason(seen: SubscriptionSeen, consumers: tuple[Consumer, ...], reported: R
 def batches(seen: SubscriptionSeen) -> Judgement:
     """Report that entries hold several messages: such a batch goes whole to the owner of its first key.
 
-    This does not apply if the producer batches by key (``BatcherBuilder.KEY_BASED``), which answers do not show.
+    This does not apply if the producer batches by key (``BatcherBuilder.KEY_BASED``), which answers do not show. Where
+    consumers get nothing, it is the first thing to change: the broker sees one key of each entry.
     """
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        per_entry = max((consumer.avg_messages_per_entry or 0 for consumer in dispatcher.sub.consumers), default=0)
+        per_entry = messages_per_entry(dispatcher)
         if per_entry < _SEVERAL:
             return "entries hold one message each, so that each goes by its own key"
+        idle = _without_keys(dispatcher) if dispatcher.out and not dispatcher.replay and dispatcher.has_read_all else []
+        entries = (dispatcher.out or 0) // per_entry
+        busy = tuple(consumer.name for consumer in dispatcher.consumers if consumer.name not in idle)
+        effect = (
+            f"; of {counted(dispatcher.out or 0, 'message')} the broker saw the keys of about"
+            f" {counted(entries, 'entry')}, and {joined(idle)} got nothing"
+        )
         return Cause(
             BATCHES,
-            Verdict.BY_DESIGN,
+            Verdict.UNEVEN if idle else Verdict.BY_DESIGN,
             f"entries hold about {per_entry:,} messages: a batch goes whole to the owner of its first key, unless its"
-            " producer batches by key; no answer says which batcher it has",
+            f" producer batches by key; no answer says which batcher it has{effect if idle else ''}",
             dispatcher.topic,
-            numbers=(("messages_per_entry", per_entry),),
+            blocked=tuple(idle),
+            by=busy if idle else (),
+            numbers=(
+                ("messages_per_entry", per_entry),
+                *((("out", dispatcher.out or 0), ("entries", entries), ("idle", len(idle))) if idle else ()),
+            ),
             setting=Setting("batcherBuilder (client)", None, "BatcherBuilder.DEFAULT"),
-            fix="use BatcherBuilder.KEY_BASED in producers of Key_Shared topics, or no batches",
-            fields=("consumers[].avgMessagesPerEntry",),
+            fix="use BatcherBuilder.KEY_BASED in producers of Key_Shared topics, or no batches"
+            + ("; only then do the counts say something about the keys" if idle else ""),
+            fields=("consumers[].avgMessagesPerEntry", *(("msgOutCounter",) if idle else ())),
         )
 
-    return worst_of(seen, decide)
+    return worst_of(seen, decide, also_quiet=True)

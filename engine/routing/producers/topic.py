@@ -1,8 +1,8 @@
 """The brokers' side of a partitioned topic: which producers are connected to which partition, and who may join.
 
-Source: ``AbstractTopic`` of the broker (``addProducer``, ``incrementTopicEpochIfNeeded``, ``internalAddProducer``,
-``isProducersExceeded``: replicators and system topics, which are not modelled, do not count against the limit). Its
-queue of producers that wait for exclusive access is not modelled: one that would have to wait is refused.
+Source: ``ServerCnx`` of the broker (``handleProducer``: the limit is checked before everything else) and
+``AbstractTopic`` (``addProducer``, ``incrementTopicEpochIfNeeded``, ``internalAddProducer``). Its queue of producers
+that wait for exclusive access is not modelled: one that would have to wait is refused.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from engine.errors import Rejection
+from engine.producer_limit import NO_LIMIT, ProducerLimit, counts
 from engine.routing.producers.settings import AccessMode
 
 
@@ -29,15 +30,15 @@ class PartitionedTopic:
     """A partitioned topic. ``connected`` has for each partition its producer objects in the order they came.
 
     ``failing`` maps a partition to the error that every attempt to connect to it gets. ``names_given`` counts the names
-    that brokers generated, of the form ``standalone-0-7``; ``name_prefix`` is their first part. ``max_producers`` is
-    ``maxProducersPerTopic``, which brokers apply to every partition by itself; 0 and less mean no limit.
+    that brokers generated, of the form ``standalone-0-7``; ``name_prefix`` is their first part. Brokers apply
+    ``limit`` to every partition by itself.
     """
 
     connected: tuple[tuple[BrokerProducer, ...], ...]
     failing: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     names_given: int = 0
     name_prefix: str = "standalone-0"
-    max_producers: int = 0
+    limit: ProducerLimit = NO_LIMIT
 
     @property
     def partitions(self) -> int:
@@ -47,6 +48,10 @@ class PartitionedTopic:
     def has(self, owner: int, partition: int) -> bool:
         """Whether this partitioned producer has an object at this partition."""
         return any(producer.owner == owner for producer in self.connected[partition])
+
+    def is_full(self, partition: int) -> bool:
+        """Whether this partition refuses another producer because of its limit. O(its producers)."""
+        return 0 < self.limit.most <= sum(counts(there.producer_name) for there in self.connected[partition])
 
 
 def partitioned_topic(partitions: int) -> PartitionedTopic | Rejection:
@@ -146,6 +151,8 @@ def _refusal(topic: PartitionedTopic, partition: int, name: str, access_mode: Ac
         return unknown_partition(topic, partition)
     if partition in topic.failing:
         return Rejection("ServiceNotReady", topic.failing[partition], field="partition")
+    if counts(name) and topic.is_full(partition):
+        return Rejection("ProducerBusy", "Topic reached max producers limit", field="maxProducersPerTopic")
     there = topic.connected[partition]
     if access_mode == "ExclusiveWithFencing" or not there:
         return None
@@ -159,8 +166,6 @@ def _refusal(topic: PartitionedTopic, partition: int, name: str, access_mode: Ac
     if exclusive:
         message = f"Topic has an existing exclusive producer: {there[0].producer_name}"
         return Rejection("ProducerBusy", message, field="accessMode")
-    if 0 < topic.max_producers <= len(there):
-        return Rejection("ProducerBusy", "Topic reached max producers limit", field="maxProducersPerTopic")
     if any(producer.producer_name == name for producer in there):
         message = f"Producer with name '{name}' is already connected to topic"
         return Rejection("ProducerBusy", message, field="producerName")

@@ -65,6 +65,7 @@ SHIPPED_SCRIPTS: Final = (
     "producers-lazy",
     "producers-partial",
     "producers-limit",
+    "producers-rates",
 )
 MAX_BYTES: Final = 4 * 1024 * 1024
 

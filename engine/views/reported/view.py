@@ -379,7 +379,7 @@ def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
         in_replay=sum(dispatcher.replay for dispatcher in dispatchers),
         delayed=sum(dispatcher.delayed for dispatcher in dispatchers),
         msgs_per_sec=sum(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
-        blocked_dispatchers=sum(dispatcher.sub.blocked_on_unacked for dispatcher in dispatchers),
+        blocked_dispatchers=sum(bool(dispatcher.sub.blocked_on_unacked) for dispatcher in dispatchers),
         draining_slots=len(waits),
         consumers=tuple(total.done(name) for total, (name, _) in zip(sums, rows, strict=True)),
         waits=tuple(waits),

@@ -50,7 +50,7 @@ def stats_path(partition: int = -1) -> str:
 
 def diagnosed(*answers: Mapping[str, Any]) -> Diagnosis:
     """The diagnosis of ``s`` in these moments."""
-    (diagnosis,) = why(moments(*answers))
+    (diagnosis,) = (each for each in why(moments(*answers)) if each.subscription)
     return diagnosis
 
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from engine.cluster.state import producer_limit
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.diagnosis.findings import CAUSE_RULES, findings_of
 from engine.diagnosis.limits import Limits, limits_of
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, in_order_of_verdict, worst_first
 from engine.lint.model import Severity
-from tests.engine.diagnosis.answers import TOPIC, consumer, moments, stats, stats_path
+from engine.scenarios.opening import open_moments
+from tests.engine.diagnosis.answers import TOPIC, consumer, diagnosed, moments, stats, stats_path
 
 RUNTIME = "admin/v2/brokers/configuration/runtime"
 NAMESPACE = "admin/v2/namespaces/t/n"
@@ -114,7 +116,7 @@ def test_causes_that_can_block_are_rules_that_can_be_errors() -> None:
     worst = {rule.id: rule.worst for rule in CAUSE_RULES}
     assert worst["keyshared_draining"] is worst["no_consumers"] is worst["producer_side"] is Severity.ERROR
     assert worst["hot_key"] is worst["slow_consumer"] is worst["failover_idle_consumers"] is Severity.WARNING
-    assert not {"fine_idle", "failover_standby", "delayed_messages", "keyshared_batches"} & worst.keys()
+    assert not {"fine_idle", "failover_standby", "delayed_messages", "fine_keeping_up"} & worst.keys()
 
 
 def test_the_worst_comes_first_by_verdict_then_by_what_waits_then_by_name() -> None:
@@ -195,3 +197,41 @@ def test_namespaces_of_earlier_answers_are_kept() -> None:
     policies = {"bundles": None, "auth_policies": {}, "max_unacked_messages_per_consumer": 9}
     result = limits({NAMESPACE: policies}, {"admin/v2/namespaces/t/m": policies})
     assert [result.unacked_per_consumer(f"persistent://t/{each}/x").value for each in "nmo"] == [9, 9, None]
+
+
+@pytest.mark.parametrize(
+    ("applied", "of_namespace", "of_broker", "value", "source"),
+    [
+        (None, None, None, None, ""), (None, None, "3", 3, "broker"), (None, 2, "3", 2, "namespace policy"),
+        (None, 0, "3", 0, "namespace policy"), (1, 2, "3", 1, "topic policy"), (2, 2, "3", 2, "namespace policy"),
+        (3, 2, "3", 3, "topic policy"), (0, 2, "3", 0, "topic policy"), (3, None, "3", 3, "broker"),
+        (4, None, None, 4, ""),
+    ],
+)  # fmt: skip
+def test_who_limits_producers(
+    applied: int | None, of_namespace: int | None, of_broker: str | None, value: int | None, source: str
+) -> None:
+    answers: dict[str, Any] = {}
+    if applied is not None:
+        answers["admin/v2/persistent/t/n/x/maxProducers@applied=true"] = applied
+    if of_namespace is not None:
+        answers[NAMESPACE] = {"bundles": None, "auth_policies": {}, "max_producers_per_topic": of_namespace}
+    if of_broker is not None:
+        answers[RUNTIME] = {"maxProducersPerTopic": of_broker}
+    for topic in (TOPIC, f"{TOPIC}-partition-3"):
+        setting = limits(answers).max_producers(topic)
+        assert (setting.value, setting.default, setting.source) == (value, 0, source)
+    moment = moments({stats_path(): stats("Shared", [consumer("a")]), **answers})[-1]
+    state = open_moments([moment]).state
+    limit = producer_limit(state, TOPIC)
+    assert (limit.most, limit.source) == (value or 0, source or ("topic policy" if value else "broker"))
+
+
+def test_a_full_topic_is_named_with_its_limit_and_does_no_harm_by_itself() -> None:
+    shown = stats("Shared", [consumer("a")], topic={"publishers": [{}, {}]})
+    policy = {"admin/v2/persistent/t/n/x/maxProducers@applied=true": 2}
+    (cause,) = [cause for cause in diagnosed({stats_path(): shown, **policy}).causes if cause.id == "producers_full"]
+    assert (cause.verdict, cause.setting and cause.setting.value) == (Verdict.BY_DESIGN, 2)
+    assert dict(cause.numbers) == {"limit": 2, "publishers": 2}
+    not_full = diagnosed({stats_path(): shown, **dict.fromkeys(policy, 3)})
+    assert "producers_full" not in [cause.id for cause in not_full.causes]

@@ -58,7 +58,7 @@ def test_topics_that_get_nothing_add_nothing_to_what_came_in() -> None:
             rest = {stats_path(part): shared(5, 0, 7) for part in range(1, 12)}
             return {stats_path(0): shared(into, left, into), **rest}
 
-        return "fine_idle" in ids(diagnosed(at(0, 0), at(of_first, waiting)))
+        return "fine_keeping_up" in ids(diagnosed(at(0, 0), at(of_first, waiting)))
 
     # A tenth of what came in may wait: 11 of 110, but not of 100.
     assert (fine(100, 11), fine(109, 11), fine(110, 11)) == (False, False, True)
@@ -67,7 +67,7 @@ def test_topics_that_get_nothing_add_nothing_to_what_came_in() -> None:
 def test_a_topic_that_sends_nothing_and_one_that_does_not_shrink_add_nothing() -> None:
     still = {stats_path(1): shared(5, 0)}
     result = diagnosed({stats_path(0): shared(5, 9), **still}, {stats_path(0): shared(6, 8), **still})
-    assert facts_of(result, "fine_idle")["numbers"] == {"backlog": 8, "out": 1}
+    assert facts_of(result, "fine_keeping_up")["numbers"] == {"backlog": 8, "out": 1}
     assert facts_of(result, "fine_catching_up")["numbers"] == {"backlog": 8, "backlog_growth": -1}
 
 

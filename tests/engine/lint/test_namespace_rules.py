@@ -12,6 +12,7 @@ from engine.lint import ProducedTopic, Severity, World
 from engine.lint.rules import (
     bandwidth_limit_overflow,
     bundle_hot_topic,
+    producers_full,
     producers_mixed_key_routing,
     split_empty_half,
     split_in_vain,
@@ -19,6 +20,7 @@ from engine.lint.rules import (
     topic_crc32_twins,
     topic_lookup_fails,
 )
+from engine.producer_limit import ProducerLimit
 from tests.engine.lint.worlds import findings_by, namespace, topic, world
 
 HOT = bundle_hot_topic.RULE
@@ -250,3 +252,20 @@ def test_R01_java_beside_python_sends_a_key_to_two_partitions(
     findings = findings_by(producers_mixed_key_routing.RULE, namespace([], world(), produced=topics))
     assert [finding.number("keys_apart_share") for finding in findings] == ([pytest.approx(5 / 6)] if expected else [])
     assert all(finding.severity is Severity.INFO for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("producers", "most", "numbers"),
+    [
+        ((4, 5, 1), 4, {"full_partitions": 2, "partitions": 3, "producers": 5, "max_producers": 4}),
+        ((4, 4, 3), 5, None),
+        ((4, 5, 1), 0, None),
+        ((), 1, None),
+    ],
+)
+def test_partitions_that_take_no_other_producer(
+    producers: tuple[int, ...], most: int, numbers: dict[str, int] | None
+) -> None:
+    topics = (ProducedTopic("persistent://t/n/x", 3, frozenset(), producers, ProducerLimit(most, "topic policy")),)
+    findings = findings_by(producers_full.RULE, namespace([], world(), produced=topics))
+    assert [dict(finding.numbers) for finding in findings] == ([numbers] if numbers else [])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import Rejection
+from engine.producer_limit import ProducerLimit, is_limited, limit_in_force
 from engine.routing.producers.settings import AccessMode
 from engine.routing.producers.topic import (
     PartitionedTopic,
@@ -61,18 +62,20 @@ def test_one_that_would_wait_for_exclusive_access_is_reported_with_the_holder() 
         (3, "Shared", "third", ""),
         (2, "Shared", "third", "Topic reached max producers limit"),
         (1, "Shared", "third", "Topic reached max producers limit"),
-        # The broker looks at the number before it looks at the name, and at the access mode before both.
+        # The broker looks at the number before it looks at the name and at the access mode.
         (2, "Shared", "first", "Topic reached max producers limit"),
-        (2, "Exclusive", "third", "Topic has existing shared producers"),
-        (1, "ExclusiveWithFencing", "third", ""),
+        (2, "Exclusive", "third", "Topic reached max producers limit"),
+        (2, "ExclusiveWithFencing", "third", "Topic reached max producers limit"),
+        (3, "Exclusive", "third", "Topic has existing shared producers"),
+        # Replicators are known by their names.
+        (2, "Shared", "pulsar.repl.east", ""),
     ],
 )
 def test_a_full_partition_takes_nobody_else(limit: int, mode: AccessMode, name: str, message: str) -> None:
-    topic = PartitionedTopic(((), ()), max_producers=limit)
-    filled, first = connect(replace(topic, max_producers=0), 0, 1, "first", "Shared")
+    filled, first = connect(PartitionedTopic(((), ())), 0, 1, "first", "Shared")
     filled, second = connect(filled, 0, 2, "second", "Shared")
     assert (first, second) == ("first", "second")
-    after, answers = connect_all(replace(filled, max_producers=limit), (0, 1), 3, name, mode)
+    after, answers = connect_all(replace(filled, limit=ProducerLimit(limit)), (0, 1), 3, name, mode)
     refused = answers[0]
     assert (refused.message if isinstance(refused, Rejection) else "") == message
     if limit == 2 and isinstance(refused, Rejection) and refused.field == "maxProducersPerTopic":
@@ -149,3 +152,36 @@ def test_a_partition_that_is_not_there_is_named(partition: int) -> None:
         assert isinstance(made, Rejection) and made.field == "partition" and str(partition) in made.message
     answer = connect(topic, max(partition, 2), 0, "a", "Shared")[1]
     assert isinstance(answer, Rejection) and answer.field == "partition"
+
+
+@pytest.mark.parametrize(
+    ("of_topic", "of_namespace", "of_broker", "limit"),
+    [
+        (1, 2, 3, ProducerLimit(1, "topic policy")),
+        (0, 2, 3, ProducerLimit(0, "topic policy")),
+        (-1, 2, 3, ProducerLimit(2, "namespace policy")),
+        (None, 0, 3, ProducerLimit(0, "namespace policy")),
+        (None, -5, 3, ProducerLimit(3, "broker")),
+        (None, None, -3, ProducerLimit(0, "broker")),
+    ],
+)
+def test_the_nearest_limit_counts_and_a_negative_one_is_none(
+    of_topic: int | None, of_namespace: int | None, of_broker: int, limit: ProducerLimit
+) -> None:
+    assert limit_in_force(of_topic, of_namespace, of_broker) == limit
+
+
+@pytest.mark.parametrize(
+    ("topic", "limited"),
+    [
+        ("persistent://t/n/x-partition-3", True),
+        ("persistent://t/n/__change_events_of_mine", True),
+        ("persistent://t/n/__transaction_buffer_snapshot_segments-partition-0", False),
+        ("persistent://t/n/x-sub__transaction_pending_ack", False),
+        ("persistent://pulsar/system/mine", False),
+        ("persistent://pulsar/broker-1:8080/healthcheck", False),
+        ("persistent://pulsar/other/x", True),
+    ],
+)
+def test_system_topics_take_any_number(topic: str, limited: bool) -> None:
+    assert is_limited(topic) is limited

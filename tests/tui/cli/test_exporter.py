@@ -215,15 +215,16 @@ def test_what_was_read_stays_while_readings_give_nothing() -> None:
 
 
 class Faulty:
-    """A follower whose second reading ends with an error that nobody expects."""
+    """A follower with one reading that ends with an error that nobody expects."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, fails_at: int) -> None:
         self._readings = 0
         self._source = source
+        self._fails_at = fails_at
 
     def read(self) -> ClusterReading:
         self._readings += 1
-        if self._readings == 2:
+        if self._readings == self._fails_at:
             raise ExceptionGroup("several", [KeyError("a fault")])
         return self._source.read()
 
@@ -231,12 +232,21 @@ class Faulty:
         pass
 
 
-def test_it_goes_on_after_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("fails_at", "expected"),
+    [
+        (1, [["0.0", "1.0"], ["1.0", "1.0"], ["2.0", "1.0"], ["3.0", "1.0"]]),
+        (2, [["1.0", "0.0"], ["1.0", "1.0"], ["2.0", "1.0"], ["3.0", "1.0"]]),
+    ],
+)
+def test_it_goes_on_after_a_fault_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fails_at: int, expected: list[list[str]]
+) -> None:
     texts: list[str] = []
 
     def paused(_: float) -> None:
         texts.append(figures[0].text())
-        if len(texts) == 5:
+        if len(texts) == len(expected):
             raise KeyboardInterrupt
 
     figures: list[Figures] = []
@@ -248,11 +258,11 @@ def test_it_goes_on_after_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch, capsy
 
     monkeypatch.setattr(Figures, "__init__", remembered)
     monkeypatch.setattr(exporter, "pause", paused)
-    monkeypatch.setattr(Source, "follower", lambda self, **_: Faulty(self))
+    monkeypatch.setattr(Source, "follower", lambda self, **_: Faulty(self, fails_at))
     with playing() as cluster:
         assert main(["exporter", cluster.url, "--listen", "127.0.0.1:0"]) == 130
     counts = [re.findall(r"^ringside_readings(?:_missed)?_total (.+)$", text, re.MULTILINE) for text in texts]
-    assert counts == [["1.0", "0.0"], ["2.0", "0.0"], ["2.0", "1.0"], ["3.0", "1.0"], ["4.0", "1.0"]]
+    assert counts == expected
     assert "unexpected KeyError" in capsys.readouterr().err
 
 
@@ -271,6 +281,19 @@ def test_it_goes_on_while_brokers_answer_nonsense(monkeypatch: pytest.MonkeyPatc
     with playing() as cluster:
         assert main(["exporter", cluster.url, "--listen", "127.0.0.1:0"]) == 130
     assert turns == 4
+
+
+def test_a_cluster_that_is_away_at_the_start_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    def paused(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(exporter, "pause", paused)
+    assert main(["exporter", "http://127.0.0.1:9", "--listen", "127.0.0.1:0", "--every", "7s"]) == 130
+    assert pauses == [7.0, 7.0]
 
 
 def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,6 +63,12 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("why", str(RECORDINGS / "a-priority-100-3p-hash")),
         ("why", str(RECORDINGS / "f-inventory-2"), "--all"),
     ),
+    "list": (
+        ("list",),
+        ("list", str(RECORDINGS / "f-inventory-2"), "--filter", "idle>0"),
+        ("list", str(RECORDINGS / "c-keyshared-draining")),
+        ("list", str(RECORDINGS / "e-pip79-6p")),
+    ),
     "explain": (
         ("explain", "topic-1"),
         ("explain", "topic-1", "--flag", "on"),

@@ -39,6 +39,7 @@ _COMMANDS: Final = (
         "commands.explain:explain_command",
         "Say why a topic goes to its active consumer, or with the word key, route or bundle why those go where.",
     ),
+    ("list", "commands.list:list_command", "List every subscription, the worst first."),
     ("why", "commands.why:why_command", "Say why messages do not arrive: one named cause, in numbers, and its fix."),
     ("heirs", "commands.heirs:heirs_command", "Say who inherits what when a consumer goes."),
     ("diff", "commands.diff:diff_command", "Put two dumps, steps, rules or releases side by side."),

@@ -107,9 +107,9 @@ def _explain_scalable(key: str, path: str | None, sharing: SharingChoice, *, as_
         return False
     view = shown_topic(moments, None, [key])
     if as_json:
-        from engine.views.scalable.document import scalable_document
+        from engine.answer import document
 
-        write_out(json_text(scalable_document(view)))
+        write_out(json_text(document(view)))
     else:
         from tui.cli.printers.scalable_page import key_lines
 

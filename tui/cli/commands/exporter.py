@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
@@ -17,6 +17,7 @@ from tui.cli.output import say, say_fault, write_out
 
 if TYPE_CHECKING:
     from tui.sources.cluster.reading import ClusterReading
+    from tui.sources.cluster.source import Source
 
 EVERY_S: Final = 30.0
 LISTEN: Final = "127.0.0.1:9393"
@@ -41,46 +42,61 @@ def exporter_command(
 
     Without --not-only-here only this machine can connect: names of subscriptions and bundles are in the figures.
 
-    Exit code 0: served until it was stopped. 2: the input cannot be used, or the address is taken. 3: the cluster is
-    out of reach (only --once and the first reading). 130 and 143: stopped with ctrl+c or a signal.
+    A cluster that is out of reach is tried again, also at the start; ringside_readings_missed counts it.
+
+    Exit code 2: the input cannot be used, or the address is taken. 3: the cluster is out of reach (only --once).
+    130 and 143: stopped with ctrl+c or a signal.
 
     Example: ringside exporter http://localhost:8080 --listen 127.0.0.1:9393 --every 1m
     """
-    from tui.cli.cluster import read_once, require_same_cluster
+    from tui.cli.cluster import read_once
     from tui.cli.openmetrics import CONTENT_TYPE
 
     host, port = address_of(listen, anywhere=not_only_here)
     source = cluster.source(url)
     figures = Figures()
-    first = read_once(source)
-    figures.take(first)
     if once:
+        figures.take(read_once(source))
         write_out(figures.text().removesuffix("\n"))
         return FINE
     try:
         server = MetricsServer(host, port, figures.text, CONTENT_TYPE)
     except OSError as error:
         raise InputError(f"--listen {listen}: {system_reason(error)}") from error
-    follower = source.follower()
     with server:
         threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
         say(f"serving {server.url}, read again every {every:g} s; ctrl+c ends it")
         try:
-            while True:
-                pause(every)
-                try:
-                    reading = follower.read()
-                    require_same_cluster(first, reading)
-                    figures.take(reading)
-                except RingsideError as error:
-                    figures.miss()
-                    say(f"{error}; trying again")
-                except Exception as error:
-                    figures.miss()
-                    say_fault(error)
+            read_for_ever(source, figures, every)
         finally:
-            follower.close()
             server.shutdown()
+
+
+def read_for_ever(source: Source, figures: Figures, every_s: float) -> NoReturn:
+    """Take one reading after another. A failure, of the first one too, is said, counted and tried again."""
+    from tui.cli.cluster import require_same_cluster, say_gaps
+
+    follower = source.follower()
+    first: ClusterReading | None = None
+    try:
+        while True:
+            try:
+                reading = follower.read()
+                if first is None:
+                    say_gaps(reading)
+                else:
+                    require_same_cluster(first, reading)
+                figures.take(reading)
+                first = first or reading
+            except RingsideError as error:
+                figures.miss()
+                say(f"{error}; trying again")
+            except Exception as error:
+                figures.miss()
+                say_fault(error)
+            pause(every_s)
+    finally:
+        follower.close()
 
 
 def pause(seconds: float) -> None:

@@ -54,9 +54,9 @@ def scalable_command(
     say_problems(tuple(problem for moment in moments for problem in moment.snapshot.problems))
     view = shown_topic(moments, name, keys)
     if as_json:
-        from engine.views.scalable.document import scalable_document
+        from engine.answer import document
 
-        write_out(json_text(scalable_document(view)))
+        write_out(json_text(document(view)))
     else:
         from tui.cli.printers.scalable_page import scalable_lines
 

@@ -191,7 +191,9 @@ def suggest_consumers(*, path: str | None, up_to: int | None, what_if: WhatIf, *
 @json_option
 @ascii_option
 def suggest_partitions(*, path: str | None, up_to: int | None, what_if: WhatIf, **how: Any) -> int:
-    """Suggest the smallest number of partitions of every topic for a goal, its traffic spread evenly over them.
+    """Suggest the smallest number of partitions of every topic for a goal.
+
+    Its traffic is spread evenly over them; that of producers with rates as their routers send it.
 
     Example: ringside suggest partitions answers/ --max-over-mean 1.2
     """

@@ -67,10 +67,12 @@ def why_command(
     taken; without a FILE or FOLDER the embedded cluster. A URL (http://HOST:8080) is a running cluster, which is only
     read. With --keys a trace says which key makes a consumer of a Key_Shared subscription slow.
 
-    Exit code 0: nothing blocks. 1: something does. 2: the input cannot be used. 3: the cluster is out of reach.
+    Exit code 0: every subscription is fine or as it is meant to be. 1: something blocks, slows, is uneven, or waits
+    without known movement. 2: the input cannot be used. 3: the cluster is out of reach.
 
     Example: ringside why answers/ billing --ruled-out
     """
+    from engine.diagnosis.producing import hot_partitions
     from engine.diagnosis.seen import subscriptions_seen
     from engine.diagnosis.why import diagnose_all, selected, with_earlier, worst_in
     from tui.sources.answers import moments_of, overruled
@@ -85,12 +87,15 @@ def why_command(
     _say_all_problems(moments)
     show = partial(_shown, lists_all=lists_all, in_full=ruled_out, as_json=as_json, ascii_only=ascii_only)
     seen = subscriptions_seen(moments)
+    producing = _named(hot_partitions(moments), what, subscription)
     if not seen:
+        from engine.diagnosis.producing import without_subscriptions
         from engine.diagnosis.sums import diagnosed_sums
 
-        sums = [row for row in diagnosed_sums(moments) if what in (None, row.subscription, row.topic)]
-        if sums:
-            return show(sums if lists_all else sums[:1], len(sums) - 1)
+        others = producing or [*diagnosed_sums(moments), *without_subscriptions(moments)]
+        others = _named(others, what, subscription)
+        if others:
+            return show(others if lists_all else others[:1], len(others) - 1)
         source = moments[-1].snapshot.source
         raise InputError(f"{source}: the answers show no subscription; give stats, partitioned-stats or broker-stats")
     chosen = seen
@@ -111,7 +116,27 @@ def why_command(
         counts = known_keys(KeyChoice((), keys, 0))
         by_name = {(row.namespace, row.name): row for row in chosen}
         shown = [with_trace(row, by_name[row.namespace, row.subscription], counts) for row in shown]
-    return show(shown, len(chosen) - 1)
+    return show(with_producers(shown, producing, lists_all=lists_all), len(chosen) + len(producing) - 1)
+
+
+def _named(rows: Sequence[Diagnosis], what: str | None, subscription: str | None) -> list[Diagnosis]:
+    """The diagnoses of a subscription or topic of that name; all without one."""
+    words = (what, subscription)
+    return [
+        row
+        for row in rows
+        if all(word in (None, row.subscription, row.topic, row.topic.rpartition("/")[2]) for word in words)
+    ]
+
+
+def with_producers(
+    shown: Sequence[Diagnosis], producing: Sequence[Diagnosis], *, lists_all: bool
+) -> Sequence[Diagnosis]:
+    """Add uneven producers to all subscriptions, or show them instead of the worst one where that is better off."""
+    if lists_all:
+        return sorted([*shown, *producing], key=lambda row: row.first.verdict.rank if row.first else len(Verdict))
+    worse = [row for row in producing if row.rank < shown[0].rank and shown[0].earlier is None]
+    return worse[:1] or shown
 
 
 def _shown(
@@ -127,7 +152,7 @@ def _shown(
     else:
         lines = why_lines(shown[0], others=others, in_full=in_full)
         write_page(lines, ascii_only=ascii_only)
-    return FAILED if any(row.blocks for row in shown) else FINE
+    return FINE if all(row.is_settled for row in shown) else FAILED
 
 
 def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> Sequence[Moment]:
@@ -161,7 +186,8 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
     if diagnosis.topics > 1:
         place += f" and {diagnosis.topics - 1:,} more"
     moments = counted(diagnosis.moments, "moment")
-    yield safe_name(f"{diagnosis.subscription} ({diagnosis.type}) on {place}, {moments}")
+    whose = f"{diagnosis.subscription} ({diagnosis.type}) on" if diagnosis.subscription else "producers of"
+    yield safe_name(f"{whose} {place}, {moments}")
     if not diagnosis.said:
         yield ""
         yield "  no cause was found"
@@ -174,6 +200,9 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
         yield ""
         yield "ruled out"
         yield from table([(f"  {other.id}", safe_name(other.why)) for other in diagnosis.ruled_out], ("<", "<"))
+    if diagnosis.release.text and diagnosis.subscription:
+        yield ""
+        yield from wrapped(diagnosis.release.text + " (--pulsar names another).")
     if diagnosis.moments == 1:
         yield ""
         yield "One moment alone does not show what has stopped: take a second dump some seconds later."
@@ -198,6 +227,9 @@ def cause_lines(cause: Cause) -> Iterator[str]:
         yield f"    setting   {safe_name(setting_text(cause.setting))}"
     if cause.fix:
         yield from wrapped(safe_name(cause.fix), first="    to do     ", rest="              ")
+    for bug in cause.looks_like:
+        yield from wrapped(bug.text, first="    looks like ", rest="              ")
+        yield from wrapped(bug.attach, first="    report    with ", rest="              ")
     yield from wrapped(", ".join(cause.fields), first="    read from ", rest="              ")
 
 

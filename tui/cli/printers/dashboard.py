@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.config import FLAG
-from engine.text import counted
+from engine.text import counted, moment_text
 from engine.views.failover.model import (
     BundleNode,
     ConsumerRow,
@@ -20,7 +20,6 @@ from engine.views.reported.model import ReportedBroker, ReportedView
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.failover.words import flag_helps, foot_text
-from tui.kit.reported import moment_text
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import event_effect, percent, quantity, safe_name, shorten_middle
 

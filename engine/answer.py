@@ -1,0 +1,181 @@
+"""Answers as declared values: a member says once what it is; document, schema, table, filter and CSV follow from it.
+
+An answer is a frozen dataclass. Members are annotated with ``about`` (what they mean) and, in rows of a table, with a
+``Column`` (heading, kind and when it gives way)::
+
+    idle: Annotated[int | None, about("Consumers that get nothing."), Column("idle", Kind.COUNT, 3)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+
+import msgspec
+
+
+class Kind(Enum):
+    """What the values of a column are: names and words are aligned left, numbers right."""
+
+    NAME = "name"
+    WORD = "word"
+    COUNT = "count"
+    RATIO = "ratio"
+    RATE = "rate"
+    BAR = "bar"
+    """Parts of a whole, drawn where there are colours or letters for them: nothing to sort or filter by."""
+
+    @property
+    def is_number(self) -> bool:
+        return self in (Kind.COUNT, Kind.RATIO, Kind.RATE)
+
+    @property
+    def is_text(self) -> bool:
+        return self in (Kind.NAME, Kind.WORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a member is shown in a table. Of columns that do not fit, those with the highest ``rank`` are left out."""
+
+    heading: str
+    kind: Kind
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of a type of rows: ``name`` is the member, ``meaning`` what ``about`` says of it."""
+
+    name: str
+    meaning: str
+    heading: str
+    kind: Kind
+    rank: int
+
+    @property
+    def label(self) -> str:
+        """The heading as it is typed in filters.
+
+        >>> TableColumn("ratio", "", "busiest ÷ avg", Kind.RATIO, 1).label
+        'busiest-÷-avg'
+        """
+        return self.heading.replace(" ", "-")
+
+
+Value = float | str | None
+_SIGNS: Final = (">", "<", "=")
+
+
+def about(meaning: str) -> msgspec.Meta:
+    """What a member means, for people and schemas."""
+    return msgspec.Meta(description=meaning)
+
+
+@cache
+def columns_of(row: type) -> tuple[TableColumn, ...]:
+    """The columns of a type of rows, in the order of its members."""
+    columns = []
+    for name, hint in get_type_hints(row, include_extras=True).items():
+        extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        meaning = next((extra.description or "" for extra in extras if isinstance(extra, msgspec.Meta)), "")
+        columns += [
+            TableColumn(name, meaning, extra.heading, extra.kind, extra.rank)
+            for extra in extras
+            if isinstance(extra, Column)
+        ]
+    return tuple(columns)
+
+
+def document(answer: object) -> dict[str, Any]:
+    """The answer as plain values for JSON."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer))
+    return plain
+
+
+def schema(answer: type, title: str) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of ``document`` of such answers."""
+    (root,), parts = msgspec.json.schema_components([answer], ref_template="#/$defs/{name}")
+    name = root["$ref"].rpartition("/")[2]
+    whole = parts.pop(name)
+    for part in (whole, *parts.values()):
+        part["additionalProperties"] = False
+    meta = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return {**meta, **{key: value for key, value in whole.items() if key != "title"}, "$defs": parts}
+
+
+def sortable_columns(row: type) -> tuple[TableColumn, ...]:
+    """The columns that rows can be sorted and filtered by: all but bars."""
+    return tuple(column for column in columns_of(row) if column.kind is not Kind.BAR)
+
+
+def column_meant(row: type, word: str) -> TableColumn | None:
+    """The sortable column that a word means: its label, the name of its member, or the only one that begins so."""
+    folded = word.casefold()
+    columns = sortable_columns(row)
+    exact = [column for column in columns if folded in (column.label.casefold(), column.name)]
+    begun = [column for column in columns if folded and column.label.casefold().startswith(folded)]
+    return exact[0] if exact else begun[0] if len(begun) == 1 else None
+
+
+# filters
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What a filter lets through. ``half_typed`` is the first word that needs a number and has none, "" without one."""
+
+    fits: Callable[[Any], bool]
+    half_typed: str = ""
+
+
+def filter_of(row: type, text: str) -> Filtered:
+    """Return the filter that a text means for rows of a type.
+
+    A word is a part of a name or word, or a column (``column_meant``) with ``>``, ``<`` or ``=`` and a number or a part
+    of a text: ``orders idle>2 type=key``. All words have to fit. A number that is unknown fits no condition.
+    """
+    texts = [column.name for column in sortable_columns(row) if column.kind.is_text]
+    tests: list[Callable[[Any], bool]] = []
+    half_typed = ""
+    for word in text.split():
+        sign = next((sign for sign in _SIGNS if sign in word and column_meant(row, word.partition(sign)[0])), "")
+        label, _, wanted = word.partition(sign) if sign else (word, "", "")
+        column = column_meant(row, label) if sign else None
+        if column is None:
+            tests.append(_containing(texts, word))
+            continue
+        if column.kind.is_text:
+            tests.append(_containing([column.name], wanted))
+            continue
+        number = _number(wanted)
+        if number is None:
+            half_typed = half_typed or word
+        else:
+            tests.append(_comparing(column.name, sign, number))
+    return Filtered(lambda row: all(test(row) for test in tests), half_typed)
+
+
+def _containing(names: Sequence[str], part: str) -> Callable[[Any], bool]:
+    folded = part.casefold()
+    return lambda row: any(folded in str(getattr(row, name) or "").casefold() for name in names)
+
+
+def _comparing(name: str, sign: str, number: float) -> Callable[[Any], bool]:
+    def fits(row: Any) -> bool:
+        value = getattr(row, name)
+        if value is None:
+            return False
+        return bool(value > number if sign == ">" else value < number if sign == "<" else value == number)
+
+    return fits
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

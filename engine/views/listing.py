@@ -1,0 +1,271 @@
+"""Everything that can be shown, a row each, the worst first: what ``0`` shows on the screen, and ``ringside list``.
+
+Verdict, backlog and out/s are what brokers reported; idle consumers and evenness are computed for the state in view.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Final, Literal
+
+from engine.answer import Column, Kind, about
+from engine.cluster.keys.state import KeySubscription
+from engine.cluster.owners import dispatch_order
+from engine.cluster.state import ClusterState, Subscription
+from engine.cluster.timeline import Timeline
+from engine.compare.verdict import Evenness, evenness, shares
+from engine.diagnosis.model import Cause, Diagnosis, Verdict
+from engine.diagnosis.seen import Dispatcher, SubscriptionSeen, parent_of
+from engine.diagnosis.why import diagnose
+from engine.text import natural_key
+from engine.views.reported.view import Subject
+from engine.views.timeline import colour_numbers
+
+FORMAT: Final = "ringside.list/1"
+PRODUCERS: Final = "Producers"
+"""The type of a row that is a topic with producers."""
+
+Name = tuple[str, str]
+"""Namespace and subscription."""
+
+
+MOST_SHARES: Final = 40
+"""Consumers of which a row has the share: those with the most work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one consumer has. ``number`` is the one that gives its letter and its colour on its own screen."""
+
+    number: Annotated[int, about("The consumer by its number: 0 is A.")]
+    items: Annotated[int, about("The partitions or slots that it has.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    """A subscription, or a topic with producers. What nobody reported or computed is None."""
+
+    key: Annotated[str, about("What opens it: --subscription takes it.")]
+    verdict: Annotated[
+        str | None,
+        about("What brokers reported means for it, as `why` judges; null where nothing was reported."),
+        Column("verdict", Kind.WORD, 1),
+    ]
+    cause: Annotated[str, about("The cause that `why` names first; empty without one."), Column("cause", Kind.WORD, 9)]
+    what: Annotated[str, about("The sentence of that cause.")]
+    namespace: Annotated[str, about("Tenant and namespace."), Column("namespace", Kind.NAME, 4)]
+    topic: Annotated[str, about("The first topic that it reads, without its namespace."), Column("topic", Kind.NAME, 2)]
+    topics: Annotated[int, about("How many topics it reads, without partitions."), Column("topics", Kind.COUNT, 8)]
+    subscription: Annotated[str, about("Its name; empty for producers."), Column("subscription", Kind.NAME, 0)]
+    type: Annotated[str, about("The subscription type, or Producers."), Column("type", Kind.WORD, 4)]
+    consumers: Annotated[int, about("Connected consumers, or producers."), Column("consumers", Kind.COUNT, 5)]
+    idle: Annotated[
+        int | None, about("Consumers that could have work and have none; computed."), Column("idle", Kind.COUNT, 3)
+    ]
+    busiest_over_average: Annotated[
+        float | None,
+        about("Partitions or slots of the busiest consumer divided by the average; computed."),
+        Column("busiest÷avg", Kind.RATIO, 3),
+    ]
+    shares: Annotated[
+        tuple[Share, ...],
+        about("The partitions or slots of its consumers, those with the most; computed."),
+        Column("shares", Kind.BAR, 5),
+    ]
+    backlog: Annotated[
+        int | None, about("Entries that are not acknowledged, as reported."), Column("backlog", Kind.COUNT, 2)
+    ]
+    out_msgs_per_sec: Annotated[
+        float | None, about("Messages per second to its consumers, as reported."), Column("out/s", Kind.RATE, 6)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All rows, the worst first, with where they are from."""
+
+    format: Annotated[Literal["ringside.list/1"], about("Changes when a member goes or changes its meaning.")]
+    source: Annotated[str, about("What was opened.")]
+    release: Annotated[str, about("The Pulsar release whose rules are used.")]
+    rows: Annotated[tuple[ListedRow, ...], about("Subscriptions, and topics with producers, the worst first.")]
+
+
+def listing(
+    timeline: Timeline,
+    others: Sequence[Subject] = (),
+    seen: Mapping[Name, SubscriptionSeen] | None = None,
+    diagnoses: Iterable[Diagnosis] = (),
+) -> Listing:
+    """List what the present state has and ``others``, which brokers reported and the model does not have.
+
+    ``seen`` is what they reported of all, ``diagnoses`` what it means. O(partitions + slots) once.
+    """
+    state = timeline.state
+    known = seen or {}
+    judged = {(diagnosis.namespace, diagnosis.subscription): diagnosis for diagnosis in diagnoses}
+
+    def of(subscription: Subscription | KeySubscription) -> _Reported:
+        name = subscription.namespace, subscription.name
+        if name not in known:
+            return _Reported(None, ())
+        whole = known[name]
+        topics = set(subscription.topics) if len(whole.topics) > 1 else None
+        part = tuple(each for each in whole.dispatchers if topics is None or parent_of(each.topic) in topics)
+        if len(part) == len(whole.dispatchers):
+            return _Reported(judged.get(name), part)
+        # Its other topics have other consumers, and a row of their own.
+        return _Reported(diagnose(replace(whole, dispatchers=part)) if part else None, part)
+
+    rows = [
+        *(_row(each, evenness(state, each), _partitions(timeline, each), of(each)) for each in state.subscriptions),
+        *(_row(each, *_slots(state, each), of(each)) for each in state.key_subscriptions),
+        *(_other(each, known[each.namespace, each.name], judged) for each in others),
+        *(
+            _producers(each.topic, sum(producer.state != "Closed" for producer in each.producers.producers))
+            for each in state.producer_topics
+        ),
+    ]
+    return Listing(FORMAT, timeline.source, state.release, tuple(sorted(rows, key=_rank)))
+
+
+def _partitions(timeline: Timeline, subscription: Subscription) -> tuple[Share, ...]:
+    counts, _ = shares(timeline.state, subscription)
+    numbers = colour_numbers(timeline, subscription.key)
+    order = dispatch_order(subscription.consumers)
+    return _largest((numbers.get(each.consumer_id, 0), int(count)) for each, count in zip(order, counts, strict=True))
+
+
+def _slots(state: ClusterState, subscription: KeySubscription) -> tuple[Evenness, tuple[Share, ...]]:
+    from engine.views.keys.moves import keys_evenness
+    from engine.views.keys.slice import keys_slice
+    from engine.views.keys.view import key_colours
+
+    now = keys_slice(state, subscription)
+    numbers, counts = key_colours(subscription), now.slot_counts()
+    return keys_evenness(now), _largest((numbers[each], count) for each, count in counts.items() if each in numbers)
+
+
+def _largest(parts: Iterable[tuple[int, int]]) -> tuple[Share, ...]:
+    having = sorted((Share(number, items) for number, items in parts if items), key=lambda share: -share.items)
+    return tuple(sorted(having[:MOST_SHARES], key=lambda share: share.number))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    """What brokers reported of a row."""
+
+    diagnosis: Diagnosis | None
+    dispatchers: tuple[Dispatcher, ...]
+
+    @property
+    def verdict(self) -> str | None:
+        if self.diagnosis is None:
+            return None
+        return (Verdict.FINE if self._first is None else self._first.verdict).value
+
+    @property
+    def cause(self) -> str:
+        return self._first.id if self._first is not None else ""
+
+    @property
+    def what(self) -> str:
+        return self._first.what if self._first is not None else ""
+
+    @property
+    def _first(self) -> Cause | None:
+        return self.diagnosis.first if self.diagnosis is not None else None
+
+    @property
+    def backlog(self) -> int | None:
+        known = [each.sub.msg_backlog_entries for each in self.dispatchers if each.sub.msg_backlog_entries is not None]
+        return sum(known) if known else None
+
+    @property
+    def out_msgs_per_sec(self) -> float | None:
+        rates = [float(each.sub.msg_rate_out_msgs_per_sec) for each in self.dispatchers]
+        return sum(rates) if rates else None
+
+
+def _row(
+    subscription: Subscription | KeySubscription, even: Evenness, parts: tuple[Share, ...], reported: _Reported
+) -> ListedRow:
+    first = next(iter(subscription.topics), "")
+    return ListedRow(
+        key=subscription.key,
+        verdict=reported.verdict,
+        cause=reported.cause,
+        what=reported.what,
+        namespace=subscription.namespace,
+        topic=_local(first),
+        topics=len(subscription.topics),
+        subscription=subscription.name,
+        type="Failover" if isinstance(subscription, Subscription) else "Key_Shared",
+        consumers=len(subscription.consumers),
+        idle=even.idle if even.items else None,
+        busiest_over_average=even.max_over_mean if even.owned else None,
+        shares=parts,
+        backlog=reported.backlog,
+        out_msgs_per_sec=reported.out_msgs_per_sec,
+    )
+
+
+def _other(subject: Subject, seen: SubscriptionSeen, judged: Mapping[Name, Diagnosis]) -> ListedRow:
+    reported = _Reported(judged.get((subject.namespace, subject.name)), seen.dispatchers)
+    names = {consumer.name for dispatcher in seen.dispatchers for consumer in dispatcher.sub.consumers}
+    return ListedRow(
+        key=subject.key,
+        verdict=reported.verdict,
+        cause=reported.cause,
+        what=reported.what,
+        namespace=subject.namespace,
+        topic=_local(seen.topics[0]),
+        topics=len(seen.topics),
+        subscription=subject.name,
+        type=seen.type,
+        consumers=len(names),
+        idle=None,
+        busiest_over_average=None,
+        shares=(),
+        backlog=reported.backlog,
+        out_msgs_per_sec=reported.out_msgs_per_sec,
+    )
+
+
+def _producers(topic: str, producers: int) -> ListedRow:
+    parts = topic.removeprefix("persistent://").removeprefix("non-persistent://").split("/")
+    return ListedRow(
+        key=topic,
+        verdict=None,
+        cause="",
+        what="",
+        namespace="/".join(parts[:-1]),
+        topic=parts[-1],
+        topics=1,
+        subscription="",
+        type=PRODUCERS,
+        consumers=producers,
+        idle=None,
+        busiest_over_average=None,
+        shares=(),
+        backlog=None,
+        out_msgs_per_sec=None,
+    )
+
+
+def _local(topic: str) -> str:
+    return topic.rpartition("/")[2]
+
+
+_RANKS: Final = {verdict.value: verdict.rank for verdict in Verdict}
+
+
+def _rank(row: ListedRow) -> tuple[object, ...]:
+    """Sorts the worst first: by verdict, then by what waits, then by unevenness, then by name."""
+    verdict = _RANKS[row.verdict] if row.verdict is not None else math.inf
+    uneven = row.busiest_over_average or 0.0
+    return (
+        verdict, -(row.backlog or 0), -uneven, -(row.idle or 0),
+        row.namespace, natural_key(row.subscription), natural_key(row.topic), natural_key(row.key),
+    )  # fmt: skip

@@ -1,0 +1,67 @@
+"""``ringside list``: the table, its filter and order, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from tests.engine.scenarios.recordings import RECORDINGS
+from tests.playing.server import playing
+from tests.tui.cli.conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def virtual_time() -> None:
+    """Requests go over a real socket, so the loop's clock is the real one."""
+
+
+INVENTORY = str(RECORDINGS / "f-inventory-2")
+
+
+def rows(run: Run, *words: str) -> list[dict[str, str]]:
+    ran = run("list", *words, "--csv")
+    assert ran.code == 0
+    return list(csv.DictReader(io.StringIO(ran.out)))
+
+
+def test_the_same_rows_in_every_form(run: Run) -> None:
+    table = run("list", INVENTORY).out.splitlines()
+    document = json.loads(run("list", INVENTORY, "--json").out)
+    records = rows(run, INVENTORY)
+    assert len(table) - 1 == len(document["rows"]) == len(records) == 74
+    assert [record["topic"] for record in records] == [row["topic"] for row in document["rows"]]
+
+
+def test_filter_and_order(run: Run) -> None:
+    some = rows(run, INVENTORY, "--filter", "idle>1 type=failover", "--sort", "consumers")
+    assert {record["type"] for record in some} == {"Failover"}
+    assert min(int(record["idle"]) for record in some) == 2
+    consumers = [int(record["consumers"]) for record in some]
+    assert consumers == sorted(consumers, reverse=True)
+    assert run("list", INVENTORY, "--filter", "no-such-name").code == 0
+
+
+def test_a_step_changes_what_is_computed(run: Run) -> None:
+    (before,), (after,) = rows(run), rows(run, "--flag", "on")
+    assert (before["idle"], after["idle"]) == ("9", "0")
+    assert before["backlog"] == after["backlog"]
+
+
+@pytest.mark.parametrize("words", [("--filter", "idle>"), ("--sort", "colour"), ("no/such/folder",)])
+def test_what_cannot_be_used_is_said(run: Run, words: tuple[str, ...]) -> None:
+    ran = run("list", *words)
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_a_running_cluster(run: Run) -> None:
+    with playing() as cluster:
+        records = rows(run, cluster.url)
+    assert records
+    assert all(record["verdict"] for record in records)
+
+
+def test_a_cluster_out_of_reach(run: Run) -> None:
+    assert run("list", "http://127.0.0.1:9").code == 3

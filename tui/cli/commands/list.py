@@ -1,0 +1,124 @@
+"""``list``: every subscription in a row, the worst first: the first screen as text, CSV or JSON."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.errors import InputError
+from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
+from tui.cli.exits import FINE
+from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
+from tui.cli.output import json_text, say_problems, write_out, write_page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.listing import ListedRow, Listing
+    from tui.kit.session import Session
+
+
+@click.command("list")
+@click.argument("path", required=False, metavar="[FILE | FOLDER | URL]", type=click.Path())
+@click.option("--filter", "words", metavar="WORDS", default="", help='Only rows that fit: "orders idle>2 type=key".')
+@click.option("--sort", metavar="COLUMN", help="Sort by a column, numbers with the largest first.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
+@json_option
+@ascii_option
+@what_if_options
+@cluster_options(topic=False, settings=False)
+def list_command(
+    *,
+    path: str | None,
+    words: str,
+    sort: str | None,
+    as_csv: bool,
+    as_json: bool,
+    ascii_only: bool,
+    what_if: WhatIf,
+    cluster: ClusterChoice,
+) -> int:
+    """List every subscription, the worst first: verdict, consumers, idle ones, evenness, backlog.
+
+    Verdict, backlog and out/s are what brokers reported; idle consumers and busiest÷avg are computed, also for steps of
+    --apply. A dash is what nobody reported or computed. A URL (http://HOST:8080) is a running cluster, which is only
+    read.
+
+    Exit code 0: listed, whatever the verdicts are (`why --all` fails for them). 2: the input cannot be used. 3: the
+    cluster is out of reach.
+
+    Example: ringside list dump/ --filter "idle>0 backlog>1000" --sort backlog
+    """
+    from engine.answer import column_meant, document, filter_of, sortable_columns
+    from engine.views.listing import ListedRow
+    from tui.kit.columns import Order, places_in_order
+    from tui.kit.declared import sorted_by
+
+    session = _session(path, what_if, cluster)
+    say_problems(session.problems)
+    chosen = filter_of(ListedRow, words)
+    if chosen.half_typed:
+        raise InputError(f"--filter: {chosen.half_typed} needs a number, as in idle>2")
+    listing = _listing(session)
+    rows: Sequence[ListedRow] = [row for row in listing.rows if chosen.fits(row)]
+    if sort is not None:
+        column = column_meant(ListedRow, sort)
+        if column is None:
+            known = ", ".join(each.label for each in sortable_columns(ListedRow))
+            raise InputError(f"--sort: there is no column {sort!r}; there are {known}")
+        order = Order(column.name, descending=column.kind.is_number)
+        rows = [rows[at] for at in places_in_order(rows, order, sorted_by(ListedRow))]
+    if as_json:
+        write_out(json_text(document(replace(listing, rows=tuple(rows)))))
+    elif as_csv:
+        write_out(_csv(rows))
+    else:
+        write_page(page_lines(replace(listing, rows=tuple(rows))), ascii_only=ascii_only)
+    return FINE
+
+
+def page_lines(listing: Listing) -> list[str]:
+    """The listing as a table of text."""
+    from engine.views.listing import ListedRow
+    from tui.cli.plain import table
+    from tui.kit.declared import aligns, page_rows
+
+    rows = page_rows(listing.rows, ListedRow)
+    return table(rows, aligns(listing.rows, ListedRow)) if listing.rows else ["nothing to list"]
+
+
+def _csv(rows: Sequence[ListedRow]) -> str:
+    from engine.answer import sortable_columns
+    from engine.disk import record_writer
+    from engine.views.listing import ListedRow
+
+    names = [column.name for column in sortable_columns(ListedRow)]
+    file = io.BytesIO()
+    record_writer(Path("list.csv"))([{name: getattr(row, name) for name in names} for row in rows], file)
+    return file.getvalue().decode().removesuffix("\n")
+
+
+def _session(path: str | None, what_if: WhatIf, cluster: ClusterChoice) -> Session:
+    from tui.cli.session import begin, session_of
+    from tui.sources.cluster.addresses import is_url
+
+    if path is None or not is_url(path):
+        require_no_cluster(cluster)
+        return session_of(path, what_if)
+    from engine.scenarios.opening import open_moments
+    from tui.cli.cluster import read_once
+    from tui.sources.cluster.reading import moments_read
+
+    reading = read_once(cluster.source(path, topic=what_if.about, settings=what_if.settings))
+    return begin(open_moments(moments_read([reading], limit_bytes=what_if.max_input)), what_if)
+
+
+def _listing(session: Session) -> Listing:
+    from engine.views.reported.view import Reported
+    from tui.kit.moments import Moments
+
+    return Moments(Reported(session.seen)).listing(session.timeline)
