@@ -432,8 +432,8 @@ class Snapshot:
     ``living`` the list of brokers with its file, None without one. ``sums`` are those of partitioned topics whose
     partitions are not in the answers. ``scalable`` are the scalable topics by full name, of which none is in
     ``topics``; their segments are, where broker-stats lists them. ``signs`` are those of a release
-    (``engine.admin.release_signs``), looked for where no answer names it. ``ownership``: isolation policies, failure
-    domains and anti-affinity groups, None without an answer about them.
+    (``engine.admin.release_signs``), looked for where no answer names it. ``metered`` is what metrics say of topics.
+    ``ownership``: isolation policies, failure domains and anti-affinity groups, None without an answer about them.
     """
 
     source: str
@@ -458,3 +458,4 @@ class Snapshot:
     sums: Mapping[str, PartitionSums] = field(default_factory=dict)
     scalable: Mapping[str, ScalableFacts] = field(default_factory=dict)
     signs: frozenset[str] = frozenset()
+    metered: Mapping[str, TopicFacts] = field(default_factory=dict)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT: Final = "standard input"
 ANSWER_SUFFIXES: Final = (".json", ".json.gz")
-PASTE_SUFFIXES: Final = (".txt", ".log", ".out", ".yaml", ".yml", ".conf", ".md", "")
+PASTE_SUFFIXES: Final = (".txt", ".log", ".out", ".yaml", ".yml", ".conf", ".md", ".prom", "")
 """Endings of files in a folder that are read if an answer is in them; a file without an ending is one of them."""
 _LARGEST_PASTE_BYTES: Final = 8 * 1024**2
 _ALL_PASTES_BYTES: Final = 64 * 1024**2

@@ -168,6 +168,7 @@ def combined(moments: Sequence[Moment]) -> Snapshot:
             {**known.sums, **later.sums},
             {**known.scalable, **later.scalable},
             known.signs | later.signs,
+            {**known.metered, **later.metered},
         )
     return known
 

@@ -10,7 +10,15 @@ from engine.views.failover.model import EventLine
 from engine.views.keys.model import GapRow, KeyAnswer, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
 from engine.views.keys.words import verdict_text
 from tui.kit.reported import comparison_hint
-from tui.kit.wording import Remark, bytes_text, quantity, safe_name, shorten_middle
+from tui.kit.wording import (
+    BUSIEST,
+    BUSIEST_SHORT,
+    Remark,
+    bytes_text,
+    quantity,
+    safe_name,
+    shorten_middle,
+)
 
 MODES: Final = {
     "consistent-auto-split": (
@@ -146,11 +154,11 @@ def keys_foot_texts(foot: KeysFoot) -> tuple[str, ...]:
     unowned = f" · {counted(foot.unowned_slots, 'slot')} unowned" if foot.unowned_slots else ""
     bare = " ".join(f"{ratio:.2f}" for ratio in ratios if ratio)
     return (
-        f"{amounts} · max/mean {named}{idle}{unowned}",
-        f"{quantity(foot.keys)} keys · max/mean {named}{idle}{gap}",
-        f"max/mean {named}{idle}{gap}",
-        f"max/mean {bare}{idle}{gap}",
-        f"max/mean {bare}{idle}",
+        f"{amounts} · {BUSIEST}: {named}{idle}{unowned}",
+        f"{quantity(foot.keys)} keys · {BUSIEST_SHORT}: {named}{idle}{gap}",
+        f"{BUSIEST_SHORT}: {named}{idle}{gap}",
+        f"{BUSIEST_SHORT} {bare}{idle}{gap}",
+        f"{BUSIEST_SHORT} {bare}{idle}",
     )
 
 

@@ -141,7 +141,7 @@ def rates_sentence(view: ProducersView, rates: RatesView) -> str:
     times = f"{rates.busiest_over_average:.1f} times the average"
     fastest = f"most of it from {name_at(view, rates.fastest)}" if rates.fastest >= 0 else ""
     parts = [
-        f"{quantity(total)} msg/s in",
+        f"{quantity(total)} in/s",
         f"partition {rates.hottest} gets {quantity(hot)} ({times}, {fastest})",
         *([f"{rates.without:,} of {view.foot.partitions:,} get nothing"] if rates.without else []),
         *([f"{quantity(rates.waiting_msgs_per_sec)} msg/s wait"] if rates.waiting_msgs_per_sec else []),

@@ -407,7 +407,7 @@ def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
     if reason:
         yield from wrapped(reason)
     rows = _around(sizing)
-    heading = ("", kind, "max/mean", "after a loss", "most msg/s", "idle", "by chance")
+    heading = ("", kind, "busiest÷avg", "after a loss", "most out/s", "idle", "by chance")
     yield from table([heading, *map(_size_row, rows)], _SIZE_ALIGNS)
 
 

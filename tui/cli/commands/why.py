@@ -89,10 +89,11 @@ def why_command(
     seen = subscriptions_seen(moments)
     producing = _named(hot_partitions(moments), what, subscription)
     if not seen:
+        from engine.diagnosis.metered import diagnosed_metrics
         from engine.diagnosis.producing import without_subscriptions
         from engine.diagnosis.sums import diagnosed_sums
 
-        others = producing or [*diagnosed_sums(moments), *without_subscriptions(moments)]
+        others = producing or [*diagnosed_sums(moments), *diagnosed_metrics(moments), *without_subscriptions(moments)]
         others = _named(others, what, subscription)
         if others:
             return show(others if lists_all else others[:1], len(others) - 1)

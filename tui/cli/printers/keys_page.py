@@ -10,7 +10,12 @@ from engine.views.keys.model import KeyConsumerRow, KeysFoot, KeysStatus, KeysVi
 from engine.views.keys.words import shown, verdict_text
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
-from tui.kit.wording import percent, safe_name, shorten_middle
+from tui.kit.wording import (
+    BUSIEST,
+    percent,
+    safe_name,
+    shorten_middle,
+)
 
 NAME_CELLS: Final = 22
 SHOWN: Final = 20
@@ -82,7 +87,7 @@ def _foot(foot: KeysFoot) -> Iterator[str]:
     text = (
         f"{foot.slots:,} slots, {counted(foot.keys, 'known key')}, {counted(foot.messages, 'message')},"
         f" {foot.waiting:,} waiting"
-        f" · max/mean: slots {foot.max_over_mean_slots:.2f}, keys {foot.max_over_mean_keys:.2f},"
+        f" · {BUSIEST}: slots {foot.max_over_mean_slots:.2f}, keys {foot.max_over_mean_keys:.2f},"
         f" messages {foot.max_over_mean_messages:.2f} · idle {foot.idle_consumers}"
     )
     if foot.unowned_slots:
