@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from engine.ranges import HashRange
 from engine.scalable.coordinator import Coordinator, Counts
-from engine.scalable.layout import first_layout, split
-from engine.scalable.model import Layout
+from engine.scalable.dealing import deal
+from engine.scalable.layout import first_layout, prune, split
+from engine.scalable.model import Layout, Segment, SegmentState
 
 
 def coordinator(segments: int, *, drain_rule: bool = True) -> Coordinator:
@@ -37,7 +39,32 @@ def test_a_check_comes_only_while_something_drains_and_somebody_is_there() -> No
     done = drains.check([0, 99])
     assert (done.check_pending, done.blocked, ids(done, "a")) == (False, (), [1, 2])
     assert done.check([0]) is done
+    again = split(done.layout, 1)
+    assert isinstance(again, Layout)
+    later = done.with_layout(again)
+    assert (later.check_pending, later.blocked) == (True, (3, 4))
+    assert later.check([0]) == later
+    assert later.check([0, 1]).check_pending is False
     assert not drains.unregister("a").check_pending
+
+
+def test_what_is_pruned_is_forgotten() -> None:
+    subject = coordinator(1).register("a")
+    halves = split(subject.layout, 0)
+    assert isinstance(halves, Layout)
+    drained = subject.with_layout(halves).check([0])
+    assert drained.drained == {0}
+    pruned = prune(drained.layout, 0)
+    assert isinstance(pruned, Layout)
+    assert drained.with_layout(pruned).drained == frozenset()
+
+
+def test_segments_that_are_their_own_ancestors_wait_for_ever() -> None:
+    whole = HashRange(0, 65_535)
+    ring = {n: Segment(n, whole, SegmentState.SEALED, ((n + 1) % 3,), ((n + 2) % 3,)) for n in range(3)}
+    dealt = deal(Layout(ring), "ab")
+    assert dealt.grants == {"a": (), "b": ()}
+    assert dealt.waiting == (0, 1, 2)
 
 
 def test_without_the_drain_rule_all_listed_segments_are_dealt() -> None:

@@ -13,7 +13,7 @@ from engine.scalable.load_reports import LoadRecord, Rates, is_written
 from engine.scalable.model import Layout
 from engine.scalable.scaling import Action, ScalingState, Step, evaluate, next_steps, scaling_columns
 from engine.scalable.settings import AutoScaleSettings, refuse_settings, settings_in_force
-from engine.scalable.statistics import bare_name
+from engine.scalable.statistics import Registered, SegmentStatistics, bare_name, topic_statistics
 
 NOW_MS = 10_000_000
 
@@ -152,6 +152,32 @@ def test_later_settings_override_earlier_ones_and_buckets_are_the_brokers() -> N
     assert refused is not None
     assert (refused.field, refused.status) == ("maxSegments", 412)
     assert refuse_settings(replace(merged, minSegments=8)) is None
+
+
+def test_the_smallest_limits_and_bucket_numbers_are_taken() -> None:
+    low = replace(
+        AutoScaleSettings(),
+        splitMsgRateInThreshold=0.5,
+        splitBytesRateInThreshold=0.5,
+        splitMsgRateOutThreshold=0.5,
+        splitBytesRateOutThreshold=0.5,
+        mergeMsgRateInThreshold=0.0,
+        mergeBytesRateInThreshold=0.0,
+        mergeMsgRateOutThreshold=0.0,
+        mergeBytesRateOutThreshold=0.0,
+        entryBucketMaxPerSegment=1,
+    )
+    assert refuse_settings(low) is None
+    none = refuse_settings(replace(low, entryBucketMaxPerSegment=0))
+    assert none is not None
+    assert none.field == "maxEntryBucketsPerSegment"
+
+
+def test_a_size_is_known_below_a_message_a_second() -> None:
+    layout = first_layout(1)
+    assert isinstance(layout, Layout)
+    slow = {0: SegmentStatistics(msgRateIn=0.5, byteRateIn=100.0)}
+    assert topic_statistics("topic://t/n/x", layout, slow, Registered()).averageMsgSize == 200.0
 
 
 def test_a_record_is_written_on_more_than_a_quarter_of_change() -> None:
