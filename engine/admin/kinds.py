@@ -49,6 +49,9 @@ class AnswerKind(Enum):
     OTHER = "other"
 
 
+SCALABLE_KINDS: Final = (AnswerKind.SCALABLE_RECORD, AnswerKind.SCALABLE_STATS, AnswerKind.SEGMENT_STATS)
+"""Answers about scalable topics."""
+
 # Members that only one kind of answer has, the most specific first; all members of a row are needed.
 _SIGNS: Final[tuple[tuple[AnswerKind, tuple[str, ...]], ...]] = (
     (AnswerKind.SCENARIO, ("scenario", "steps")),

@@ -5,7 +5,7 @@ Each answer is read on its own, and a bad segment or subscription loses only its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -33,12 +33,13 @@ from engine.scalable.statistics import (
     TopicSubscription,
 )
 
-SCALABLE_KINDS: Final = (AnswerKind.SCALABLE_RECORD, AnswerKind.SCALABLE_STATS, AnswerKind.SEGMENT_STATS)
 MAX_SEGMENTS: Final = 1 << 17
 """Segments of one topic that are read: twice as many as there are hashes."""
 MAX_BUCKETS: Final = 1 << 22
 """Buckets of all segments of one topic that are read."""
 _SET_ASIDE: Final = "it is set aside"
+ScalableAnswer = tuple[AnswerKind, str, bytes, AdminRequest | None]
+"""Its kind, the name of its file, its text, and the request that it answers, where that is known."""
 _Wire = TypeVar("_Wire")
 
 
@@ -264,51 +265,45 @@ def _segment_name(name: str) -> TopicName | None:
     return read if isinstance(read, TopicName) else None
 
 
-class ScalableAnswers:
-    """Collects what answers say of scalable topics, topic by topic; of two answers about one thing the later counts."""
+def read_scalable(answers: Sequence[ScalableAnswer]) -> Decoded[dict[str, ScalableFacts]]:
+    """What answers say of scalable topics, by full name; of two about one thing the later counts.
 
-    def __init__(self) -> None:
-        self._taken: list[tuple[AnswerKind, str, bytes, AdminRequest | None]] = []
-
-    def take(self, kind: AnswerKind, name: str, data: bytes, request: AdminRequest | None) -> None:
-        self._taken.append((kind, name, data, request))
-
-    def read(self) -> Decoded[dict[str, ScalableFacts]]:
-        """The topics by full name. One that no answer names is named by its file."""
-        topics: dict[str, ScalableFacts] = {}
-        problems: list[Problem] = []
-        aside = 0
-        nameless: list[tuple[str, Layout]] = []
-        for kind, name, data, request in self._taken:
-            if request is not None and request.fault:
-                continue
-            decoded: Decoded[Any]
-            if kind is AnswerKind.SCALABLE_RECORD:
-                decoded = decode_record(data, name)
-            elif kind is AnswerKind.SCALABLE_STATS:
-                decoded = decode_scalable_stats(data, name)
-            else:
-                decoded = decode_segment_stats(data, name)
-            problems += decoded.problems
-            if decoded.good is None:
-                aside += 1
-                continue
-            topic = request.topic if request is not None and request.topic else _own_name(name, decoded.good)
-            if topic is None and isinstance(decoded.good, Layout):
-                nameless.append((name, decoded.good))
-            elif topic is None and isinstance(decoded.good, SegmentStatistics):
-                advice = "keep it in a mirror of the admin interface, as ringside record writes it"
-                problems.append(Problem(name, "$", "the answer does not say which segment it is about", advice))
-                aside += 1
-            else:
-                topic = topic or invented_name(name)
-                facts = topics.get(topic, ScalableFacts(topic))
-                topics[topic] = _with(facts, decoded.good, request.setting if request is not None else "")
-        for name, layout in nameless:
-            alone = [facts for facts in topics.values() if facts.record is None]
-            topic = alone[0].topic if len(alone) == 1 else invented_name(name)
-            topics[topic] = replace(topics.get(topic, ScalableFacts(topic)), record=layout)
-        return Decoded(topics, tuple(problems), aside)
+    A topic that no answer names is named by its file.
+    """
+    topics: dict[str, ScalableFacts] = {}
+    problems: list[Problem] = []
+    aside = 0
+    nameless: list[tuple[str, Layout]] = []
+    for kind, name, data, request in answers:
+        if request is not None and request.fault:
+            continue
+        decoded: Decoded[Any]
+        if kind is AnswerKind.SCALABLE_RECORD:
+            decoded = decode_record(data, name)
+        elif kind is AnswerKind.SCALABLE_STATS:
+            decoded = decode_scalable_stats(data, name)
+        else:
+            decoded = decode_segment_stats(data, name)
+        problems += decoded.problems
+        if decoded.good is None:
+            aside += 1
+            continue
+        topic = request.topic if request is not None and request.topic else _own_name(name, decoded.good)
+        if topic is None and isinstance(decoded.good, Layout):
+            nameless.append((name, decoded.good))
+        elif topic is None and isinstance(decoded.good, SegmentStatistics):
+            advice = "keep it in a mirror of the admin interface, as ringside record writes it"
+            problems.append(Problem(name, "$", "the answer does not say which segment it is about", advice))
+            aside += 1
+        else:
+            topic = topic or invented_name(name)
+            facts = topics.get(topic, ScalableFacts(topic))
+            topics[topic] = _with(facts, decoded.good, request.setting if request is not None else "")
+    for name, layout in nameless:
+        alone = [facts for facts in topics.values() if facts.record is None]
+        topic = alone[0].topic if len(alone) == 1 else invented_name(name)
+        topics[topic] = replace(topics.get(topic, ScalableFacts(topic)), record=layout)
+    return Decoded(topics, tuple(problems), aside)
 
 
 def _with(facts: ScalableFacts, good: object, segment_id: str) -> ScalableFacts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -21,7 +21,7 @@ from engine.admin.facts import (
     WrittenLoad,
 )
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
-from engine.admin.kinds import AnswerKind
+from engine.admin.kinds import SCALABLE_KINDS, AnswerKind
 from engine.admin.measured_loads import METRICS, MeasuredLoads
 from engine.admin.namespaces import (
     decode_bundles,
@@ -47,7 +47,6 @@ from engine.admin.requests import (
     request_of_path,
     scenario_facts,
 )
-from engine.admin.scalable import SCALABLE_KINDS, ScalableAnswers
 from engine.admin.text import malformed, plain_json, raw_object, unread_faults
 from engine.admin.topics import (
     broker_stats_of,
@@ -59,6 +58,9 @@ from engine.admin.topics import (
 from engine.config import CURRENT, BrokerSettings, behaviour_of, rebased
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, Intake
+
+if TYPE_CHECKING:
+    from engine.admin.scalable import ScalableAnswer, ScalableFacts
 
 
 def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
@@ -126,7 +128,7 @@ class AnswerCollector:
         self.read: list[Answer] = []
         self.metered: dict[str, TopicFacts] = {}
         self.living: tuple[str, frozenset[str]] | None = None
-        self.scalable = ScalableAnswers()
+        self.scalable: list[ScalableAnswer] = []
         self.asked_loaded = self.configured = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
@@ -171,7 +173,7 @@ class AnswerCollector:
             self.living = (name, listed) if listed is not None else self.living
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
             if kind in SCALABLE_KINDS:
-                self.scalable.take(kind, name, data, requests.get(name))
+                self.scalable.append((kind, name, data, requests.get(name)))
             elif kind in _NAMELESS:
                 unnamed.append(answer)
             elif kind in (AnswerKind.LOOKUP, AnswerKind.OWNED_NAMESPACES):
@@ -380,8 +382,15 @@ class AnswerCollector:
 
         return signs_in((answer.kind, answer.data) for answer in self.read)
 
+    def _scalable(self) -> Decoded[dict[str, ScalableFacts]]:
+        if not self.scalable:
+            return Decoded({})
+        from engine.admin.scalable import read_scalable
+
+        return read_scalable(self.scalable)
+
     def snapshot(self, title: str) -> Snapshot:
-        scalable = self.scalable.read()
+        scalable = self._scalable()
         measured = self.measured.written(self.written_loads)
         for name, written in measured.good:
             self._take_load(name, written)

@@ -9,7 +9,6 @@ from typing import Final
 
 from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.inference import InferredLevels, infer_priority_levels
-from engine.admin.scalable import topic_of_segment
 from engine.cluster.state import Subscription
 from engine.cluster.tables.topics import NOTHING_REPORTED, Load, Topic
 from engine.config import FLAG, ReleaseBehaviour
@@ -233,10 +232,12 @@ def _other_types(snapshot: Snapshot) -> list[Notice]:
 
 def _scalable(snapshot: Snapshot) -> list[Notice]:
     """The topics whose segments have subscriptions of their own kinds, which other screens leave out."""
-    named = {topic_of_segment(name) for name in snapshot.topics if is_segment(name)} | snapshot.scalable.keys()
-    count = len(named - {None})
-    if not count:
+    segments = [name for name in snapshot.topics if is_segment(name)]
+    if not segments and not snapshot.scalable:
         return []
+    from engine.admin.scalable import topic_of_segment
+
+    count = len({topic_of_segment(name) for name in segments} | snapshot.scalable.keys())
     noun = "scalable topic is" if count == 1 else "scalable topics are"
     return [Notice(SCALABLE_TOPICS, f"{count:,} {noun} not shown here; ringside scalable shows who has its segments")]
 
