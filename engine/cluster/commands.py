@@ -262,11 +262,23 @@ class ShareKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class RouteKeys:
+    """Producers of this client family send from now on: its hash takes the partition of a key.
+
+    ``client`` is a word of ``ROUTING_CLIENTS``; ``hashing`` None is the client's default.
+    """
+
+    subscription: str
+    client: str
+    hashing: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SendKeys:
     """Messages of these keys are published, ``times`` over, one after another.
 
     ``batched``: in one batch each time, not made by key (``BatcherBuilder.KEY_BASED``), so that it goes whole to the
-    owner of its first key.
+    owner of its first key; a producer has such a batch for each partition.
     """
 
     subscription: str
@@ -305,6 +317,7 @@ Command = (
     | SplitBundle
     | SubscribeKeyShared
     | ShareKeys
+    | RouteKeys
     | SendKeys
     | Acknowledge
     | PassTime

@@ -182,7 +182,12 @@ def repartition_topic(state: ClusterState, command: RepartitionTopic) -> tuple[E
         return refusal
     if command.partitions == topic.partitions:
         return ()
-    return (TopicRepartitioned(topic.name, command.partitions),)
+    routed: tuple[Event, ...] = ()
+    if any(topic.name in subscription.topics for subscription in state.key_subscriptions):
+        from engine.cluster.keys.subscriptions import repartitioned
+
+        routed = repartitioned(state, topic.name, command.partitions)
+    return (TopicRepartitioned(topic.name, command.partitions), *routed)
 
 
 def _read(text: str) -> TopicName | Rejection:

@@ -128,7 +128,7 @@ def partition_sentence(view: ProducersView, at: int) -> str:
     waits = f", {pending:,} waiting" if pending else ""
     producers, messages = int(partitions.producers[at]), int(partitions.messages[at])
     amounts = f"{counted(producers, 'producer')}, {counted(messages, 'message')}{waits}"
-    rate = "" if rates is None else f", {quantity(float(rates.msgs_per_sec[at]))} msg/s"
+    rate = "" if rates is None else f", {quantity(float(rates.msgs_per_sec[at]))} in/s"
     return f"partition {at} on broker {at % view.status.brokers}: {amounts}{rate}{down}"
 
 

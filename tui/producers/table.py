@@ -42,7 +42,7 @@ def producer_columns(rows: Sequence[ProducerRow], width: int) -> Columns:
             _numbers("opened", "open", (row.opened for row in rows)),
         ],
         [
-            *([_numbers("rate", "msg/s", rates)] if (rates := _rates(rows)) else []),
+            *([_numbers("rate", "in/s", rates)] if (rates := _rates(rows)) else []),
             _numbers("sent", "sent", (row.sent_msgs for row in rows)),
             *([_numbers("pending", "wait", pending)] if any(pending) else []),
             Column("gained", "new", 1 + _numbers("gained", "new", (row.gained for row in rows)).width),

@@ -144,8 +144,8 @@ def rates_sentence(view: ProducersView, rates: RatesView) -> str:
         f"{quantity(total)} in/s",
         f"partition {rates.hottest} gets {quantity(hot)} ({times}, {fastest})",
         *([f"{rates.without:,} of {view.foot.partitions:,} get nothing"] if rates.without else []),
-        *([f"{quantity(rates.waiting_msgs_per_sec)} msg/s wait"] if rates.waiting_msgs_per_sec else []),
-        *([f"{quantity(rates.failing_msgs_per_sec)} msg/s fail"] if rates.failing_msgs_per_sec else []),
+        *([f"{quantity(rates.waiting_msgs_per_sec)} in/s wait"] if rates.waiting_msgs_per_sec else []),
+        *([f"{quantity(rates.failing_msgs_per_sec)} in/s fail"] if rates.failing_msgs_per_sec else []),
     ]
     return f"{', '.join(parts)}."
 

@@ -25,6 +25,7 @@ from engine.cluster.commands import (
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    RouteKeys,
     SendByProducers,
     SendKeys,
     SetPriorityLevel,
@@ -182,7 +183,7 @@ def command_text(command: Command | TimelineCommand, state: ClusterState | None 
             return _topic_command_text(command)
         case SplitBundle():
             return _split_text(command)
-        case SubscribeKeyShared() | ShareKeys() | SendKeys() | Acknowledge() | PassTime():
+        case SubscribeKeyShared() | ShareKeys() | RouteKeys() | SendKeys() | Acknowledge() | PassTime():
             return _key_command_text(command, state)
         case Undo() | Redo() | Home() | End() | GoTo() | SwitchBranch():
             return _timeline_text(command)
@@ -201,7 +202,7 @@ def _topic_command_text(command: AddTopic | RemoveTopic | RepartitionTopic) -> s
 
 
 def _key_command_text(
-    command: SubscribeKeyShared | ShareKeys | SendKeys | Acknowledge | PassTime, state: ClusterState | None
+    command: SubscribeKeyShared | ShareKeys | RouteKeys | SendKeys | Acknowledge | PassTime, state: ClusterState | None
 ) -> str:
     match command:
         case SubscribeKeyShared(name, topic, out_of_order):
@@ -210,6 +211,9 @@ def _key_command_text(
             declares_points = points or mode == SharingMode.CONSISTENT_STICKY.value
             amount = f" points {points}" if declares_points else ""
             return f"share {quote(mode, OPTION_WORDS)}{amount}{_subscription('of', key, state)}"
+        case RouteKeys(key, client, hashing):
+            scheme = "" if hashing is None else f" {quote(hashing, OPTION_WORDS)}"
+            return f"route {quote(client, OPTION_WORDS)}{scheme}{_subscription('of', key, state)}"
         case SendKeys(key, keys, times, batched):
             words = " ".join(quote(text, OPTION_WORDS) for text in keys)
             amount = f" times {times}" if times != 1 else ""

@@ -59,6 +59,8 @@ KEY_FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "unowned": (0, True, "expect unowned = N"),
     "bystanders": (0, True, "expect bystanders = N"),
     "mode": (1, False, "expect mode MODE"),
+    "partition": (1, True, "expect partition KEY = N"),
+    "unreached": (0, True, "expect unreached = N"),
 }
 """Kind -> how many words name the subject, whether a comparison follows, how it is written."""
 
@@ -98,9 +100,16 @@ def key_number(kind: str, subject: tuple[str, ...], timeline: Timeline, key: str
         "unowned": view.foot.unowned_slots,
         "idle": view.foot.idle_consumers,
         "consumers": view.foot.consumers,
+        "unreached": 0 if view.partitions is None else len(view.partitions.unreached),
     }
     if kind in plain:
         return plain[kind]
+    if kind == "partition":
+        answer = key_answer(timeline, key, subject[0])
+        if isinstance(answer, Rejection):
+            return answer.message
+        partition = None if answer.path is None else answer.path.partition
+        return "no hash takes a partition" if partition is None else partition
     if kind == "max/mean":
         foot = view.foot
         values = (foot.max_over_mean_slots, foot.max_over_mean_keys, foot.max_over_mean_messages)

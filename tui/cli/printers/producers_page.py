@@ -158,7 +158,7 @@ def _partitions(view: ProducersView) -> Iterator[str]:
     rates = np.zeros(part.count) if view.rates is None else view.rates.msgs_per_sec
     busiest = np.lexsort((np.arange(part.count), -part.messages, -part.producers, -rates))[:SHOWN].tolist()
     failing = dict(part.failing)
-    rows: list[tuple[str, ...]] = [("partition", "producers", "msg/s", "messages", "waiting", "")]
+    rows: list[tuple[str, ...]] = [("partition", "producers", "in/s", "messages", "waiting", "")]
     for at in sorted({*busiest, *list(failing)[:SHOWN]}):
         remark = f"not served: {safe_name(failing[at])}" if at in failing else "new" if at >= part.new_from else ""
         numbers = [f"{int(column[at]):,}" for column in (part.producers, part.messages, part.pending)]
