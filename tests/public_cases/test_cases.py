@@ -337,7 +337,7 @@ def test_keyshared_recently_joined(run: Run, tmp_path: Path, kind: str) -> None:
         cursor = {"entriesAddedCounter": 1, "lastConfirmedEntry": f"4093623:{182_000 + into}",
                   "cursors": {"task": _cursor("4093623:176790", "4093623:177610", subscriptionHavePendingRead=True,
                                               waitingReadOp=False, pendingReadOps=0)}}  # fmt: skip
-        answers = {_path(partition): _joining(into), _path(partition, "internalStats"): cursor}
+        answers: dict[str, Any] = {_path(partition): _joining(into), _path(partition, "internalStats"): cursor}
         if kind == "dump-with-release":
             answers["admin/v2/brokers/version.json"] = json.dumps("2.10.4")
         _saved(tmp_path / f"2023-09-13T06-20-{30 * at:02}Z", answers)

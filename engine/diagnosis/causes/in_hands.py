@@ -18,6 +18,8 @@ _SHORT_MS: Final = 5_000
 _HOARDED_AT_LEAST: Final = 20
 _LONG_S: Final = 10.0
 _ON_THEIR_WAY: Final = 10
+_SOON_S: Final = 10.0
+"""A backlog that does not grow and is worked off within this time is on its way."""
 
 
 def not_acknowledged(seen: SubscriptionSeen) -> Judgement:
@@ -86,7 +88,10 @@ def not_acknowledged(seen: SubscriptionSeen) -> Judgement:
 
 def not_on_its_way(dispatcher: Dispatcher) -> str:
     """Return why messages of a dispatcher are more than on their way, "" if they are."""
-    if dispatcher.backlog > max(_ON_THEIR_WAY, (dispatcher.came_in or 0) // 10):
+    little = max(_ON_THEIR_WAY, (dispatcher.came_in or 0) // 10)
+    pace = dispatcher.acks_per_s
+    is_steady = dispatcher.out and pace and 0 <= (dispatcher.backlog_growth or 0) <= little
+    if dispatcher.backlog > little and not (is_steady and pace and dispatcher.backlog <= pace * _SOON_S):
         return f"{counted(dispatcher.backlog, 'message')} wait"
     if dispatcher.before is None or dispatcher.out is None:
         at_ms, sent = dispatcher.last.at_ms, dispatcher.last_sent_ms

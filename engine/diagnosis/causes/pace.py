@@ -287,9 +287,9 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
         before = dispatcher.before
         if dispatcher.out is None or dispatcher.came_in is None or before is None:
             return _perhaps_redelivered(dispatcher)
-        unsent = dispatcher.backlog - min(dispatcher.backlog, dispatcher.unacked)
-        old = before.subscription.msg_backlog_entries or 0
-        unsent_before = old - min(old, before.subscription.unacked_messages or 0)
+        unsent = max(0, dispatcher.backlog * dispatcher.messages_per_entry - dispatcher.unacked)
+        old = dispatcher.before_backlog * dispatcher.messages_per_entry
+        unsent_before = max(0, old - (before.subscription.unacked_messages or 0))
         again = dispatcher.out - dispatcher.came_in + unsent - unsent_before
         if again < _REDELIVERED_AT_LEAST or again < dispatcher.out / 5:
             return "hardly anything went out twice"
