@@ -18,13 +18,14 @@ from engine.releases import (
     CURRENT_RELEASE,
     FINAL,
     OLDEST,
+    SETTINGS,
     Release,
     ReleaseDefaults,
     current_default,
     defaults_of,
     not_modelled,
 )
-from engine.setting_notes import SETTING_NOTES
+from engine.setting_notes import SETTING_NOTES, UNMODELLED
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 """The setting of PIP-392."""
@@ -90,6 +91,8 @@ class BrokerSettings:
         and dispatch nothing.
         """
         default = DEFAULTS.get(name)
+        if default is None and (reason := _why_unused(name)):
+            return Rejection("NotModelled", reason, field=name)
         if default is None:
             near = [known for known in DEFAULTS if known.lower() == name.lower()]
             hint = f"; did you mean {near[0]}?" if near else ""
@@ -116,6 +119,17 @@ DEFAULTS: Final[dict[str, _Value]] = {
 }
 _LOWEST: Final[Mapping[str, int]] = {"subscriptionKeySharedConsistentHashingReplicaPoints": 1}
 _INT_32: Final = range(-(2**31), 2**31)
+
+
+def _why_unused(name: str) -> str:
+    """Why a setting that brokers have is not one of ``BrokerSettings``, "" for a name that is not known here."""
+    if name in SETTING_NOTES:
+        return f"{name} is a setting of load managers: ringside shed takes it with --set"
+    if name in UNMODELLED:
+        return f"{name} changes nothing that is computed here. {UNMODELLED[name].remark.removesuffix('.')}"
+    if name in SETTINGS:
+        return f"{name} changes nothing that is computed here; ringside upgrade compares its defaults"
+    return ""
 
 
 def _parse(text: str, like: _Value) -> _Value | None:

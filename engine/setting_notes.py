@@ -28,9 +28,21 @@ def _policy(text: str, *, dynamic: bool = False, remark: str = "", source: str =
     return SettingNote("Policies", dynamic, text, remark, source)
 
 
-def _balancer(text: str, *, dynamic: bool = True, source: str = "") -> SettingNote:
-    return SettingNote("Load Balancer", dynamic, text, source=source)
+def _balancer(text: str, *, dynamic: bool = True, remark: str = "", source: str = "") -> SettingNote:
+    return SettingNote("Load Balancer", dynamic, text, remark, source)
 
+
+UNMODELLED: Final[Mapping[str, SettingNote]] = {
+    "subscriptionSharedUseClassicPersistentImplementation": SettingNote(
+        "Policies",
+        True,
+        "Shared subscriptions of persistent topics use the dispatcher of releases before 4.0.",
+        remark="With either dispatcher any consumer with permits can get a message; which one does is not computed for"
+        " Shared subscriptions.",
+        source="PIP-379, #26687",
+    ),
+}
+"""Settings that are explained and change nothing in the model; ``remark`` says why."""
 
 SETTING_NOTES: Final[Mapping[str, SettingNote]] = {
     "activeConsumerFailoverConsistentHashing": _policy(
@@ -61,6 +73,8 @@ SETTING_NOTES: Final[Mapping[str, SettingNote]] = {
     "subscriptionKeySharedUseConsistentHashing": _policy(
         "Key_Shared consumers that declare no ranges share the slots by a hash ring; without it a newcomer takes half"
         " of the widest range.",
+        remark="The Key_Shared article of 2020 describes both; ranges that are halved were the default then, and the"
+        " ring is since 2.10 (PIP-119).",
         source="#6791, PIP-119",
     ),
     "subscriptionKeySharedConsistentHashingReplicaPoints": _policy(
@@ -100,6 +114,8 @@ SETTING_NOTES: Final[Mapping[str, SettingNote]] = {
         "Metrics",
         False,
         "Statistics of a partitioned topic merge producers by name instead of by their place in each partition's list.",
+        remark="Producers of clients that do not send the feature flag (C++, Python) are merged by their place all the"
+        " same.",
         source="PIP-79, #12401",
     ),
     "defaultNumberOfNamespaceBundles": _policy(
@@ -129,6 +145,8 @@ SETTING_NOTES: Final[Mapping[str, SettingNote]] = {
     "flowOrQpsDifferenceThresholdPercentage": _balancer(
         "flow_or_qps_equally_divide cuts a bundle only where it is so many percent above the limit of messages or"
         " bandwidth.",
+        remark="The proposal's first text had no such setting: it cut a bundle once, where half of its traffic is"
+        " passed. The code cuts wherever another limit's worth is passed, and one hash higher.",
         source="PIP-169, #16782",
     ),
     "loadBalancerEnabled": _balancer("The load manager writes reports and balances.", dynamic=False),

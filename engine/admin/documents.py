@@ -74,6 +74,8 @@ _FEWEST_LISTED: Final = 2
 _OF_SETTINGS: Final = (".conf", ".properties", ".env")
 _UNREAD_MEMBERS: Final = ("partitions", "metadata", "ledgers", "isDurable", "isReplicated", "msgBacklogNoDelayed")
 """Members that no struct reads and that say what an answer is."""
+_QUERY, _QUERY_WITHIN = b'"resultType"', 4096
+"""The member by which an answer of Prometheus is known, and in how many bytes it comes."""
 _NAME_AN_ANSWER: Final = "name a recorded answer of the admin interface"
 
 
@@ -112,6 +114,9 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
         return OpenedFile(answers, problems + more)
     if kind is not None and kind is not AnswerKind.OTHER:
         return OpenedFile((Answer(kind, file.name, data),), problems, asked)
+    metrics = _of_metrics(file.name, kind, data)
+    if metrics is not None:
+        return OpenedFile((metrics,), problems)
     if kind is AnswerKind.OTHER:
         shaped, more = _shaped(file.name, data)
         if shaped.kind is not AnswerKind.OTHER:
@@ -119,6 +124,18 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
     elif (pasted := pasted_file(file, data)) is not None:
         return replace(pasted, problems=problems + pasted.problems)
     return _as_it_is(file, data, kind, problems)
+
+
+def _of_metrics(name: str, kind: AnswerKind | None, data: bytes) -> Answer | None:
+    """What metrics say of topics: the text of a broker, or an answer of Prometheus; None for anything else."""
+    from engine.reading.metrics_text import is_exposition, statistics_of_query, statistics_of_text
+
+    topics: dict[str, Any] | None = None
+    if kind is None and is_exposition(data):
+        topics = statistics_of_text(data.decode("utf-8", "replace"))
+    elif kind is AnswerKind.OTHER and _QUERY in data[:_QUERY_WITHIN]:
+        topics = statistics_of_query(data)
+    return Answer(AnswerKind.METRICS, name, msgspec.json.encode(topics)) if topics else None
 
 
 def _kind(name: str, data: bytes) -> AnswerKind:
@@ -150,7 +167,7 @@ def rounds_in(file: AnswerFile) -> list[AnswerFile]:
     Everything else is the file itself. O(1) for a text that begins as JSON, else O(length).
     """
     if file.data[:64].lstrip()[:1] in (b"{", b"[", b"") or b"pulsar" not in file.data:
-        return [file]
+        return _instants_in(file)
     opened = opened_file(file)
     seen: Counter[tuple[str, str, str]] = Counter()
     parts: list[AnswerFile] = []
@@ -165,12 +182,24 @@ def rounds_in(file: AnswerFile) -> list[AnswerFile]:
     return parts if any(count > 1 for count in seen.values()) else [file]
 
 
+def _instants_in(file: AnswerFile) -> list[AnswerFile]:
+    """A range that Prometheus answered as its first and last instant; everything else is the file itself."""
+    if _QUERY not in file.data[:_QUERY_WITHIN]:
+        return [file]
+    from engine.reading.metrics_text import instants
+
+    found = instants(plain_json(file.data, file.name)[0])
+    return [AnswerFile(f"{time}/{file.name}", data) for time, data in found] or [file]
+
+
 def has_answers(file: AnswerFile) -> bool:
     """Whether a file that is not named as an answer has one: a folder has other files too. O(length)."""
+    from engine.reading.metrics_text import is_exposition
     from engine.reading.paste import may_have_answers
 
     data, _ = plain_json(file.data, file.name)
-    return may_have_answers(data) and any(answer.kind not in _NOT_ANSWERS for answer in opened_file(file).answers)
+    worth = may_have_answers(data) or is_exposition(data)
+    return worth and any(answer.kind not in _NOT_ANSWERS for answer in opened_file(file).answers)
 
 
 def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:

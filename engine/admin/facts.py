@@ -430,8 +430,8 @@ class Snapshot:
     ``broker_loads`` has the last load report of each broker, ``written_loads`` all of them with their files, and
     ``living`` the list of brokers with its file, None without one. ``sums`` are those of partitioned topics whose
     partitions are not in the answers. ``signs`` are those of a release (``engine.admin.release_signs``), looked for
-    where no answer names it. ``ownership``: isolation policies, failure domains
-    and anti-affinity groups, None without an answer about them.
+    where no answer names it. ``metered`` is what metrics say of topics. ``ownership``: isolation policies,
+    failure domains and anti-affinity groups, None without an answer about them.
     """
 
     source: str
@@ -455,3 +455,4 @@ class Snapshot:
     living: tuple[str, frozenset[str]] | None = None
     sums: Mapping[str, PartitionSums] = field(default_factory=dict)
     signs: frozenset[str] = frozenset()
+    metered: Mapping[str, TopicFacts] = field(default_factory=dict)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT: Final = "standard input"
 ANSWER_SUFFIXES: Final = (".json", ".json.gz")
-PASTE_SUFFIXES: Final = (".txt", ".log", ".out", ".yaml", ".yml", ".conf", ".md", "")
+PASTE_SUFFIXES: Final = (".txt", ".log", ".out", ".yaml", ".yml", ".conf", ".md", ".prom", "")
 """Endings of files in a folder that are read if an answer is in them; a file without an ending is one of them."""
-_LARGEST_PASTE_BYTES: Final = 8 * 1024**2
+LARGEST_PASTE_BYTES: Final = 8 * 1024**2
 _ALL_PASTES_BYTES: Final = 64 * 1024**2
 """So much of such files is searched in one folder: logs may be there, too."""
 MIRROR_FOLDERS: Final = ("admin", "lookup", "brokers")
@@ -109,7 +109,7 @@ def _pastes(path: Path, names: list[str]) -> list[AnswerFile]:
         if is_answer_name(name) or not is_paste_name(name) or not room.room_bytes:
             continue
         size = _size(path / name)
-        if not 0 < size <= _LARGEST_PASTE_BYTES:
+        if not 0 < size <= LARGEST_PASTE_BYTES:
             continue
         file, _ = read_file(path / name, name, room)
         if file is not None and has_answers(file):

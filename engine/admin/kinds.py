@@ -40,6 +40,7 @@ class AnswerKind(Enum):
     NAMED_INTERNAL_STATS = "named-internalStats"
     ERROR = "error"
     SCENARIO = "scenario"
+    METRICS = "metrics"
     MANY = "many"
     NO_JSON = "no-json"
     OTHER = "other"

@@ -167,6 +167,7 @@ def combined(moments: Sequence[Moment]) -> Snapshot:
             later.living or known.living,
             {**known.sums, **later.sums},
             known.signs | later.signs,
+            {**known.metered, **later.metered},
         )
     return known
 

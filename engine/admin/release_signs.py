@@ -25,13 +25,35 @@ MOST_BYTES: Final = 1 << 21
 _MOST_TOPICS, _MOST_SUBSCRIPTIONS, _MOST_CONSUMERS = 8, 8, 8
 
 
-class Level(Enum):
-    """The object that a member belongs to, and the members that it has wherever a broker printed all of it."""
+_RATES: Final = "msgRateOut msgThroughputOut bytesOutCounter msgOutCounter"
 
-    TOPIC = ("msgRateIn", "bytesInCounter", "storageSize", "backlogSize", "publishers", "waitingPublishers")
-    # Brokers print both names of two members; clients that know them print one.
-    SUBSCRIPTION = ("isDurable", "durable", "allowOutOfOrderDelivery", "msgBacklogNoDelayed")
-    CONSUMER = ("metadata", "avgMessagesPerEntry", "blockedConsumerOnUnackedMsgs", "lastConsumedFlowTimestamp")
+
+class Level(Enum):
+    """The object that a member belongs to, and the members of it that all releases print; without one of them it was
+    shortened, or printed by another client.
+    """
+
+    TOPIC = frozenset(
+        f"{_RATES} msgRateIn msgThroughputIn bytesInCounter msgInCounter averageMsgSize msgChunkPublished storageSize"
+        " backlogSize publishRateLimitedTimes earliestMsgPublishTimeInBacklogs offloadedStorageSize"
+        " lastOffloadLedgerId lastOffloadSuccessTimeStamp lastOffloadFailureTimeStamp publishers waitingPublishers"
+        " subscriptions replication nonContiguousDeletedMessagesRanges"
+        " nonContiguousDeletedMessagesRangesSerializedSize delayedMessageIndexSizeInBytes compaction".split()
+    )
+    SUBSCRIPTION = frozenset(
+        f"{_RATES} msgRateRedeliver messageAckRate chunkedMessageRate msgBacklog backlogSize"
+        " earliestMsgPublishTimeInBacklog msgBacklogNoDelayed blockedSubscriptionOnUnackedMsgs msgDelayed"
+        " unackedMessages msgRateExpired totalMsgExpired lastExpireTimestamp lastConsumedFlowTimestamp"
+        " lastConsumedTimestamp lastAckedTimestamp lastMarkDeleteAdvancedTimestamp consumers isDurable isReplicated"
+        " allowOutOfOrderDelivery nonContiguousDeletedMessagesRanges"
+        " nonContiguousDeletedMessagesRangesSerializedSize subscriptionProperties filterProcessedMsgCount"
+        " filterAcceptedMsgCount filterRejectedMsgCount filterRescheduledMsgCount durable replicated".split()
+    )
+    CONSUMER = frozenset(
+        f"{_RATES} msgRateRedeliver messageAckRate chunkedMessageRate availablePermits unackedMessages"
+        " avgMessagesPerEntry blockedConsumerOnUnackedMsgs lastAckedTimestamp lastConsumedTimestamp"
+        " lastConsumedFlowTimestamp".split()
+    )
 
 
 class Shows(Enum):
@@ -148,7 +170,7 @@ def _signs_of(topic: Mapping[str, Any]) -> Iterator[str]:
         objects.append((Level.SUBSCRIPTION, subscription))
         objects += ((Level.CONSUMER, it) for it in islice(_objects(subscription.get("consumers")), _MOST_CONSUMERS))
     for level, members in objects:
-        whole = all(name in members for name in level.value)
+        whole = level.value <= members.keys()
         for sign in SIGNS.values():
             if sign.level is level and _is_shown(sign, members, whole=whole):
                 yield sign.id

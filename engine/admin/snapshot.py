@@ -123,6 +123,7 @@ class AnswerCollector:
         self.written_loads: list[tuple[str, WrittenLoad]] = []
         self.measured = MeasuredLoads()
         self.read: list[Answer] = []
+        self.metered: dict[str, TopicFacts] = {}
         self.living: tuple[str, frozenset[str]] | None = None
         self.asked_loaded = self.configured = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
@@ -236,6 +237,10 @@ class AnswerCollector:
                 self._topics(decoded)
                 if not decoded.good:
                     self.summed.append((name, data))
+            case AnswerKind.METRICS:
+                decoded = decode_named_stats(data, name)
+                self.problems += decoded.problems
+                self.metered.update(decoded.good)
             case AnswerKind.NAMED_STATS:
                 self._topics(decode_named_stats(data, name))
             case AnswerKind.BROKER_STATS_TOPICS:
@@ -401,6 +406,7 @@ class AnswerCollector:
             self.living,
             self.sums,
             self._signs(),
+            self.metered,
         )
         return bounded(snapshot)
 

@@ -49,6 +49,21 @@ class SendByProducers:
 
 
 @dataclass(frozen=True, slots=True)
+class SetProducerRate:
+    """Messages a second through one producer or (None) through each that is not closed, from now on.
+
+    They have this key, or one of ``keys`` keys in turn, or none.
+    """
+
+    topic: str
+    producer: int | None
+    msgs_per_sec: float
+    size_bytes: int = DEFAULT_MSG_SIZE_BYTES
+    key: str | None = None
+    keys: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CloseProducer:
     """A producer is closed by its application; what waits in its queues is lost."""
 
@@ -72,7 +87,7 @@ class RecoverPartition:
     partition: int
 
 
-ProducerCommand = AddProducers | SendByProducers | CloseProducer | FailPartition | RecoverPartition
+ProducerCommand = AddProducers | SendByProducers | SetProducerRate | CloseProducer | FailPartition | RecoverPartition
 
 
 CLIENT_WORDS: Final[Mapping[str, Client]] = {"java": JAVA, "python": PYTHON, "cpp": CPP}
@@ -247,11 +262,23 @@ class ShareKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class RouteKeys:
+    """Producers of this client family send from now on: its hash takes the partition of a key.
+
+    ``client`` is a word of ``ROUTING_CLIENTS``; ``hashing`` None is the client's default.
+    """
+
+    subscription: str
+    client: str
+    hashing: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SendKeys:
     """Messages of these keys are published, ``times`` over, one after another.
 
     ``batched``: in one batch each time, not made by key (``BatcherBuilder.KEY_BASED``), so that it goes whole to the
-    owner of its first key.
+    owner of its first key; a producer has such a batch for each partition.
     """
 
     subscription: str
@@ -290,6 +317,7 @@ Command = (
     | SplitBundle
     | SubscribeKeyShared
     | ShareKeys
+    | RouteKeys
     | SendKeys
     | Acknowledge
     | PassTime

@@ -19,6 +19,7 @@ from engine.cluster.commands import (
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    RouteKeys,
     SendKeys,
     SetPriorityLevel,
     SetRelease,
@@ -58,7 +59,7 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
         case AddConsumer() | KillConsumer() | RenameConsumer() | SetPriorityLevel():
             keys = find_key_subscription(state, command.subscription)
             return _of_consumers(state, command) if keys is None else _of_key_consumers(state, keys, command)
-        case SubscribeKeyShared() | ShareKeys() | SendKeys() | Acknowledge() | PassTime():
+        case SubscribeKeyShared() | ShareKeys() | RouteKeys() | SendKeys() | Acknowledge() | PassTime():
             return _of_keys(state, command)
         case SetSetting():
             return set_setting(state, command)
@@ -109,9 +110,9 @@ def _of_key_consumers(
 
 
 def _of_keys(
-    state: ClusterState, command: SubscribeKeyShared | ShareKeys | SendKeys | Acknowledge | PassTime
+    state: ClusterState, command: SubscribeKeyShared | ShareKeys | RouteKeys | SendKeys | Acknowledge | PassTime
 ) -> tuple[Event, ...] | Rejection:
-    from engine.cluster.keys.decide import acknowledge_keys, pass_time, send_keys
+    from engine.cluster.keys.decide import acknowledge_keys, pass_time, route_keys, send_keys
     from engine.cluster.keys.subscriptions import share_keys, subscribe_key_shared
 
     match command:
@@ -119,6 +120,8 @@ def _of_keys(
             return subscribe_key_shared(state, command)
         case ShareKeys():
             return share_keys(state, command)
+        case RouteKeys():
+            return route_keys(state, command)
         case SendKeys():
             return send_keys(state, command)
         case Acknowledge():

@@ -52,6 +52,13 @@ MAX_PRODUCER_MESSAGES: Final = 10_000
 """Messages that producers send in one step."""
 
 
+MAX_MSGS_PER_SEC: Final = 1e9
+"""Messages a second of one producer."""
+
+MAX_RATE_KEYS: Final = 10_000
+"""Keys of the messages that one producer sends at a rate."""
+
+
 def without_statistics(state: ClusterState) -> int:
     """How many partitions have no statistics. O(topics)."""
     return int(state.topics.partitions.sum()) - len(state.loads)

@@ -82,4 +82,4 @@ def with_setting_event(state: ClusterState, event: SettingChanged | ReleaseChang
         return state
     from engine.cluster.producers.evolve import limited_producers
 
-    return replace(state, producer_topics=limited_producers(state))
+    return limited_producers(state)

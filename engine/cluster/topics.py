@@ -182,7 +182,12 @@ def repartition_topic(state: ClusterState, command: RepartitionTopic) -> tuple[E
         return refusal
     if command.partitions == topic.partitions:
         return ()
-    return (TopicRepartitioned(topic.name, command.partitions),)
+    routed: tuple[Event, ...] = ()
+    if any(topic.name in subscription.topics for subscription in state.key_subscriptions):
+        from engine.cluster.keys.subscriptions import repartitioned
+
+        routed = repartitioned(state, topic.name, command.partitions)
+    return (TopicRepartitioned(topic.name, command.partitions), *routed)
 
 
 def _read(text: str) -> TopicName | Rejection:
@@ -337,8 +342,7 @@ def with_topic_event(state: ClusterState, event: TopicAdded | TopicRemoved | Top
             return _remove_topic(state, event)
         case TopicRepartitioned():
             topics = with_topic(state.topics, Topic(event.topic, event.partitions))
-            grown = grown_producers(state, event.topic, event.partitions)
-            return replace(state, topics=topics, producer_topics=grown)
+            return grown_producers(replace(state, topics=topics), event.topic, event.partitions)
 
 
 def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:

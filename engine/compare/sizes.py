@@ -24,6 +24,8 @@ from engine.errors import Rejection
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
 from engine.names import partition_name
+from engine.routing.producers.model import ProducersState
+from engine.routing.producers.rates import flow_on, is_rated, sends, shares_on
 
 CHANCES: Final = 30
 """How many rings of random names are drawn to estimate chance."""
@@ -54,11 +56,20 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
+class FastProducer:
+    """The producer that sends most, and to how many partitions at the largest number of partitions that was tried."""
+
+    name: str
+    msgs_per_sec: float
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sizing:
     """The rows around ``now``, and the smallest and largest good number, None without one.
 
     ``hottest`` has the share ``hottest_share`` (0..1) of all messages: a partition stays with one consumer, so no
-    number of consumers takes any of it off.
+    number of consumers takes any of it off. ``fastest`` is there for numbers of partitions, where producers have rates.
     """
 
     now: int
@@ -67,6 +78,7 @@ class Sizing:
     rows: tuple[Size, ...]
     hottest: str
     hottest_share: float
+    fastest: FastProducer | None = None
 
 
 def consumers_needed(
@@ -99,7 +111,9 @@ def consumers_needed(
 def partitions_needed(
     state: ClusterState, subscription: Subscription, goal: Goal, numbers: range, *, seed: int = 0
 ) -> Sizing | Rejection:
-    """The evenness for several numbers of partitions per topic, with its traffic spread evenly over them.
+    """The evenness for several numbers of partitions per topic.
+
+    Its traffic is spread evenly over them, that of producers with rates as their routers send it.
 
     Refused without consumers, without topics, and for more than ``MOST_PARTITIONS`` in all.
     """
@@ -113,11 +127,14 @@ def partitions_needed(
     if not wanted:
         return Rejection("TooManyPartitions", f"at most {MOST_PARTITIONS:,} partitions in all can be compared", "up_to")
     rates = _topic_rates(state, subscription)
+    producers = {topic.topic: topic.producers for topic in state.producer_topics if is_rated(topic.producers)}
     rows = []
     for number in wanted:
-        split = {
-            partition_name(name, at): Load(msg_rate_out=rates[name] / number) for name in topics for at in range(number)
-        }
+        split: dict[str, Load] = {}
+        for name in topics:
+            known = producers.get(name)
+            flow = np.full(number, rates[name] / number) if known is None else flow_on(known, number)
+            split |= {partition_name(name, at): Load(msg_rate_out=rate) for at, rate in enumerate(flow.tolist())}
         table = TopicTable.of([Topic(name, number) for name in topics])
         bigger = replace(state, topics=table, loads=LoadTable.of(table, split), subscriptions=())
         one = replace(subscription, topics=tuple(topics), loads={})
@@ -127,7 +144,17 @@ def partitions_needed(
             chance = chance_of(len(_cohort(one)), Work.of_topics(columns.hash, np.ones(len(columns))), seed)
         rows.append(_size(bigger, one, goal, number, chance))
     now = max((state.topics[name].partitions for name in topics), default=0)
-    return _sizing(state, subscription, now, rows)
+    fastest = _fastest([producers[name] for name in topics if name in producers], wanted[-1])
+    return replace(_sizing(state, subscription, now, rows), fastest=fastest)
+
+
+def _fastest(topics: Sequence[ProducersState], partitions: int) -> FastProducer | None:
+    sending = [(sum(sends(one).values()), one) for topic in topics for one in topic.producers if sends(one)]
+    if not sending:
+        return None
+    msgs_per_sec, producer = max(sending, key=lambda item: item[0])
+    name = producer.producer_name or f"#{producer.number}"
+    return FastProducer(name, msgs_per_sec, len(shares_on(producer, partitions)))
 
 
 def grown(names: Sequence[str], number: int) -> list[str]:

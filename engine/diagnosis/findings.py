@@ -88,7 +88,9 @@ def _finding(diagnosis: Diagnosis, cause: Cause) -> Finding:
     if cause.topics > 1 and cause.waiting:
         # The sentence is about the worst topic alone, and the place of the finding about all of them.
         what += f" (the worst of {cause.topics:,} topics, with {counted(cause.waiting, 'waiting message')} in all)"
-    return Finding(cause.id, SEVERITIES[cause.verdict], what, where, numbers, cause.fix)
+    bugs = [f"looks like {bug.text}; attach {bug.attach} to a report" for bug in cause.looks_like]
+    advice = "; ".join(filter(None, [cause.fix, *bugs]))
+    return Finding(cause.id, SEVERITIES[cause.verdict], what, where, numbers, advice)
 
 
 FORMAT: Final = "ringside.why/1"
@@ -142,6 +144,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "setting_in_force": None if cause.setting is None else _in_force(cause.setting),
         "fix": cause.fix,
         "fields": list(cause.fields),
+        "looks_like": [bug.document for bug in cause.looks_like],
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from engine.diagnosis.known_bugs import KnownBug
 from engine.diagnosis.release import ASSUMED, ReleaseSeen
 from engine.text import natural_key
 
@@ -62,6 +63,7 @@ class Cause:
     nothing because of it, ``by`` those that cause it. ``waiting`` counts the messages that wait for it. ``fix`` says
     what to do, with a command line where there is one; ``fields`` are the members of answers it was read from.
     ``symptom`` is what a table of known faults of releases calls it, "" where no such fault looks like it.
+    ``looks_like`` are those faults.
     """
 
     id: str
@@ -77,6 +79,7 @@ class Cause:
     fix: str = ""
     fields: tuple[str, ...] = ()
     symptom: str = ""
+    looks_like: tuple[KnownBug, ...] = ()
 
     def number(self, name: str) -> Value:
         """Return one of ``numbers`` by its name, which must exist."""

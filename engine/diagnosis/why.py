@@ -24,6 +24,7 @@ from engine.diagnosis.causes import (
     stalled,
 )
 from engine.diagnosis.causes.in_hands import newcomers_of
+from engine.diagnosis.known_bugs import looks_like
 from engine.diagnosis.model import (
     Cause,
     Decider,
@@ -131,7 +132,10 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         else:
             ruled_out.append(RuledOut(decider.id, judgement))
     causes += _if_unexplained(seen, causes)
-    causes = [_without_invented_name(cause, seen) for cause in in_order_of_verdict(causes)]
+    causes = [
+        replace(_without_invented_name(cause, seen), looks_like=looks_like(cause, seen))
+        for cause in in_order_of_verdict(causes)
+    ]
     first = causes[0] if causes else None
     return Diagnosis(
         seen.namespace,

@@ -119,11 +119,16 @@ def publish(state: DeliveryState, keys: Iterable[bytes], now_ms: int, *, deliver
     return read(replace(state, backlog=backlog, next_position=position), now_ms, due.sent)
 
 
-def join(state: DeliveryState, consumer: Consumer, now_ms: int) -> Delivery | Rejection:
-    """A consumer joins; slots that move to it from others and have unacknowledged messages start to drain."""
+def join(
+    state: DeliveryState, consumer: Consumer, now_ms: int, *, joined: Selector | Rejection | None = None
+) -> Delivery | Rejection:
+    """A consumer joins; slots that move to it from others and have unacknowledged messages start to drain.
+
+    ``joined``: the outcome of the selector's join, where the caller has it already.
+    """
     due = advance_to(state, now_ms)
     before = due.state
-    selector = before.selector.join(consumer)
+    selector = before.selector.join(consumer) if joined is None else joined
     if isinstance(selector, Rejection):
         return selector
     others = len(before.selector.consumers)
@@ -134,13 +139,16 @@ def join(state: DeliveryState, consumer: Consumer, now_ms: int) -> Delivery | Re
     return read(_drain(state, before.selector, consumer.consumer_id, now_ms), now_ms, due.sent)
 
 
-def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
-    """A consumer leaves: its unacknowledged messages are replayed. After the last one, all order rules are reset."""
+def leave(state: DeliveryState, consumer_id: int, now_ms: int, *, left_to: Selector | None = None) -> Delivery:
+    """A consumer leaves: its unacknowledged messages are replayed. After the last one, all order rules are reset.
+
+    ``left_to``: the selector without it, where the caller has it already.
+    """
     due = advance_to(state, now_ms)
     before = due.state
     if consumer_id not in before.pending:
         return due
-    selector = before.selector.leave(consumer_id)
+    selector = before.selector.leave(consumer_id) if left_to is None else left_to
     draining = before.draining
     for slot in before.pending[consumer_id].values():
         draining, _ = draining.acknowledged(slot, consumer_id)

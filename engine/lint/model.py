@@ -292,7 +292,8 @@ class KeyCase:
     """One Key_Shared subscription over topics with the same consumers (in the order of joining).
 
     ``selector`` is None where only what clients declare or brokers report is known, and no selector that gives it.
-    ``known_keys``: sticky key -> number of its messages.
+    ``known_keys``: sticky key -> number of its messages. ``partitions``: of each topic, 0 where there are none or where
+    that is not known.
     """
 
     world: World
@@ -303,6 +304,7 @@ class KeyCase:
     consumers: tuple[KeyConsumer, ...]
     selector: Selector | None = None
     known_keys: Mapping[bytes, int] = field(default_factory=dict)
+    partitions: int = 0
 
     @property
     def where(self) -> Where:

@@ -91,6 +91,7 @@ def key_cases(state: ClusterState, world: World, reported: Reported, namespace: 
                 key_subscription.consumers,
                 selector,
                 key_subscription.keys,
+                key_subscription.partitions,
             )
     for other in reported.unexplained:
         if namespace in (None, other.namespace):

@@ -227,3 +227,20 @@ def route_key(key: str | bytes | None, routing: KeyRouting, partitions: int) -> 
     data = material if isinstance(material, bytes) else utf8(material)
     division = Division(value, partitions, value % partitions)
     return KeyRoute(routing, partitions, division.remainder, data, value, division)
+
+
+def partition_of_bytes(key: bytes, routing: KeyRouting, partitions: int) -> int | None:
+    """The partition of a key by its bytes: those of a text, else it was set as bytes. None where it is not decided.
+
+    >>> [partition_of_bytes(key, JAVA_DEFAULT, 4) for key in (b"a", b"\\xff")]
+    [1, 0]
+    """
+    return 0 if partitions == 1 else route_key(routed_bytes(key), routing, partitions).partition
+
+
+def routed_bytes(key: bytes) -> str | bytes:
+    """What a client was given to make a key of these bytes: a text where they are one, else the bytes."""
+    try:
+        return key.decode("utf-8")
+    except UnicodeDecodeError:
+        return key

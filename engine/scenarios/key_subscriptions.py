@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, Snapshot
@@ -15,6 +16,7 @@ from engine.cluster.keys.state import (
     KeyDispatcherStarted,
     KeyEvent,
     KeyIntervalsSeen,
+    KeysRouted,
     KeySubscription,
     KeySubscriptionCreated,
     SharingMode,
@@ -30,32 +32,60 @@ from engine.views.failover.model import Notice
 MODE_INFERRED: Final = "key-mode-inferred"
 RANGES_DIFFER: Final = "key-ranges-differ"
 MESSAGES_UNKNOWN: Final = "key-messages-unknown"
+PARTITIONS_DIFFER: Final = "key-partitions-differ"
+PARTITIONS_ASSUMED: Final = "key-partitions-assumed"
 
 _Ranges = tuple[tuple[tuple[int, int], ...], ...]
 
 
 @dataclass(slots=True)
 class KeyGroup:
-    """Topics of one namespace whose Key_Shared dispatchers have one list of consumers with the same ranges."""
+    """Topics of one namespace whose Key_Shared dispatchers have the same consumers with the same ranges.
+
+    ``partitions``: the consumers of each partition, () where nobody is connected; empty where the topics have no
+    partitions. ``consumers`` are those of the first partition that has any. What no answer says of a partition is taken
+    to be as there: ``assumed`` counts such partitions.
+    """
 
     name: str
     namespace: str
     consumers: tuple[ConsumerFacts, ...]
     topics: list[str] = field(default_factory=list)
+    partitions: tuple[tuple[ConsumerFacts, ...], ...] = ()
+    assumed: int = 0
+
+    @property
+    def agree(self) -> bool:
+        """Whether all partitions have the same consumers in the same order, with the same ranges."""
+        mine = _described(self.consumers)
+        return all(consumers is self.consumers or _described(consumers) == mine for consumers in self.partitions)
+
+
+_Described = tuple[tuple[str, ...], _Ranges]
+
+
+def _described(consumers: Sequence[ConsumerFacts]) -> _Described:
+    return tuple(consumer.name for consumer in consumers), tuple(consumer.key_hash_ranges for consumer in consumers)
 
 
 def gather_keys(snapshot: Snapshot, topics: Sequence[Topic]) -> tuple[KeyGroup, ...]:
     """The Key_Shared subscriptions, those of most topics first; consumers in the order of connecting.
 
-    Where the partitions of a topic disagree, the first one that has consumers counts. O(dispatchers x consumers).
+    All partitions of a topic are one group. O(dispatchers x consumers).
     """
-    groups: dict[tuple[str, str, tuple[str, ...], _Ranges], KeyGroup] = {}
+    groups: dict[tuple[str, str, tuple[_Described | None, ...]], KeyGroup] = {}
     for topic in topics:
-        for namespace, name, consumers in _dispatchers(snapshot, topic):
-            ordered = _by_connecting(consumers)
-            ranges = tuple(consumer.key_hash_ranges for consumer in ordered)
-            key = (namespace, name, tuple(consumer.name for consumer in ordered), ranges)
-            groups.setdefault(key, KeyGroup(name, namespace, ordered)).topics.append(topic.name)
+        for (namespace, name), each in _dispatchers(snapshot, topic).items():
+            first = next((consumers for consumers in each if consumers), None)
+            if first is None:
+                continue
+            key = (namespace, name, tuple(None if one is None else _described(one) for one in each))
+            group = groups.get(key)
+            if group is None:
+                partitions = tuple(first if one is None else one for one in each) if topic.partitions else ()
+                assumed = sum(one is None for one in each)
+                group = groups[key] = KeyGroup(name, namespace, first, partitions=partitions, assumed=assumed)
+            group.topics.append(topic.name)
     return tuple(sorted(groups.values(), key=lambda group: (-len(group.topics), group.name, group.namespace)))
 
 
@@ -100,22 +130,44 @@ def joined_ids(subscription: KeySubscription) -> tuple[int, ...]:
 def _opened(
     key: str, group: KeyGroup, settings: BrokerSettings, behaviour: ReleaseBehaviour, first_id: int
 ) -> tuple[KeySubscription | None, list[Notice]]:
-    from engine.cluster.keys.evolve import folded
-
-    reported: RangesById = {
-        first_id + at: tuple(HashRange(start, end) for start, end in consumer.key_hash_ranges if start <= end)
-        for at, consumer in enumerate(group.consumers)
-        if consumer.key_hash_ranges
-    }
     notes: list[Notice] = []
-    held = sum(consumer.unacked_messages or 0 for consumer in group.consumers)
+    every = group.partitions or (group.consumers,)
+    held = sum(consumer.unacked_messages or 0 for consumers in set_of_lists(every) for consumer in consumers)
     if held:
         text = f"{key}: {held:,} messages are unacknowledged; no answer has their keys, so they are not in the model"
         notes.append(Notice(MESSAGES_UNKNOWN, text))
+    ids = _ids_by_name(every, first_id)
+    histories = _Histories(key, group, settings, behaviour, ids(group.consumers))
+    if not group.partitions:
+        subscription, more = _explained(key, histories, ())
+    elif group.agree:
+        subscription, more = _explained(key, histories, (_routed(key, group),))
+    else:
+        subscription, more = _of_partitions(key, histories, ids)
+    if group.assumed and subscription is not None:
+        text = f"{key}: no answer says anything of {group.assumed:,} partitions; they are taken to be as the others"
+        more.append(Notice(PARTITIONS_ASSUMED, text))
+    return subscription, [*notes, *more]
+
+
+def _routed(key: str, group: KeyGroup) -> KeysRouted:
+    from engine.routing.clients import JAVA_DEFAULT
+
+    # No answer says how producers hash; the default of the Java client is the likeliest.
+    return KeysRouted(key, len(group.partitions), JAVA_DEFAULT.client, JAVA_DEFAULT.hashing)
+
+
+def _explained(
+    key: str, histories: _Histories, routed: tuple[KeysRouted, ...]
+) -> tuple[KeySubscription | None, list[Notice]]:
+    """The likeliest history that gives what was reported; ``routed`` follows the start of the dispatcher."""
+    from engine.cluster.keys.evolve import folded
+
+    reported = histories.reported
     tried: list[KeySubscription] = []
     refused: list[str] = []
-    for events in _Histories(key, group, settings, behaviour, first_id).that_could_give(reported):
-        subscription = folded(events)
+    for events in histories.that_could_give(reported):
+        subscription = folded((*events[:2], *routed, *events[2:]))
         if isinstance(subscription, str):
             refused.append(subscription)
             continue
@@ -124,13 +176,90 @@ def _opened(
             text = f"{key}: mode {subscription.mode.value}, since it gives the ranges that were reported" + (
                 f" if {gone} namesake{'s' if gone > 1 else ''} had left before" if gone else ""
             )
-            return subscription, [*notes, *([Notice(MODE_INFERRED, text)] if reported else [])]
+            return subscription, [Notice(MODE_INFERRED, text)] if reported else []
         tried.append(subscription)
     if not tried:
         text = f"{key}: no mode takes what was reported, so it is left out ({'; '.join(dict.fromkeys(refused))})"
-        return None, [*notes, Notice(RANGES_DIFFER, text)]
+        return None, [Notice(RANGES_DIFFER, text)]
     text = f"{key}: no mode gives exactly the ranges that were reported; shown is {tried[0].mode.value}"
-    return tried[0], [*notes, Notice(RANGES_DIFFER, text)]
+    return tried[0], [Notice(RANGES_DIFFER, text)]
+
+
+def _of_partitions(
+    key: str, histories: _Histories, ids: Callable[[Sequence[ConsumerFacts]], tuple[int, ...]]
+) -> tuple[KeySubscription | None, list[Notice]]:
+    """One subscription whose partitions have consumers, orders or ranges of their own.
+
+    Each partition is explained by itself. One whose mode is not that of the first that has consumers cannot be of the
+    same dispatcher's kind, so the joins of its consumers are all that is taken of it.
+    """
+    from engine.cluster.keys.evolve import folded
+
+    group = histories.group
+    known: dict[_Described, KeySubscription | None] = {}
+    notes: list[Notice] = []
+    for consumers in group.partitions:
+        described = _described(consumers)
+        if consumers and described not in known:
+            one = replace(histories, group=replace(group, consumers=consumers), ids=ids(consumers))
+            known[described], more = _explained(key, one, ())
+            notes += more
+    first = known[_described(group.consumers)]
+    if first is None:
+        return None, notes
+    events: list[KeyEvent] = [*first.happened[:2], _routed(key, group)]
+    start = first.happened[1]
+    real = {number for consumers in group.partitions for number in ids(consumers)}
+    spare = count(max(real, default=0) + 1)
+    for partition, consumers in enumerate(group.partitions):
+        mine = known.get(_described(consumers))
+        if mine is None:
+            continue
+        same = mine.happened[1] == start
+        given = set(ids(consumers))
+        renamed: dict[int, int] = {}
+        for event in mine.happened[2:] if same else [e for e in mine.happened[2:] if isinstance(e, KeyConsumerJoined)]:
+            assert isinstance(event, KeyConsumerJoined | KeyConsumerLeft | KeyIntervalsSeen), event
+            placed = replace(event, partition=partition)
+            if not isinstance(placed, KeyIntervalsSeen) and placed.consumer_id not in given:
+                if placed.consumer_id not in renamed:
+                    renamed[placed.consumer_id] = next(spare)
+                placed = replace(placed, consumer_id=renamed[placed.consumer_id])
+            events.append(placed)
+    subscription = folded(events)
+    if isinstance(subscription, str):
+        return None, [*notes, Notice(RANGES_DIFFER, f"{key}: left out, since its partitions disagree ({subscription})")]
+    text = f"{key}: its partitions differ in consumers, their order or their ranges; each is shown as it was reported"
+    return subscription, [*_distinct(notes), Notice(PARTITIONS_DIFFER, text)]
+
+
+def _distinct(notes: Sequence[Notice]) -> list[Notice]:
+    return list({(note.code, note.text): note for note in notes}.values())
+
+
+def set_of_lists(every: Sequence[tuple[ConsumerFacts, ...]]) -> tuple[tuple[ConsumerFacts, ...], ...]:
+    """The different lists, each object once."""
+    return tuple({id(consumers): consumers for consumers in every}.values())
+
+
+def _ids_by_name(
+    every: Sequence[tuple[ConsumerFacts, ...]], first_id: int
+) -> Callable[[Sequence[ConsumerFacts]], tuple[int, ...]]:
+    """A function that gives consumers their ids: a consumer has one name in all partitions; namesakes go by place."""
+    known: dict[tuple[str, int], int] = {}
+
+    def ids(consumers: Sequence[ConsumerFacts]) -> tuple[int, ...]:
+        seen: Counter[str] = Counter()
+        numbers = []
+        for consumer in consumers:
+            number = known.setdefault((consumer.name, seen[consumer.name]), first_id + len(known))
+            seen[consumer.name] += 1
+            numbers.append(number)
+        return tuple(numbers)
+
+    for consumers in set_of_lists(every):
+        ids(consumers)
+    return ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +270,16 @@ class _Histories:
     group: KeyGroup
     settings: BrokerSettings
     behaviour: ReleaseBehaviour
-    first_id: int
+    ids: tuple[int, ...]
+
+    @property
+    def reported(self) -> RangesById:
+        """The ranges that brokers reported, by consumer id."""
+        return {
+            number: tuple(HashRange(start, end) for start, end in consumer.key_hash_ranges if start <= end)
+            for number, consumer in zip(self.ids, self.group.consumers, strict=True)
+            if consumer.key_hash_ranges
+        }
 
     def that_could_give(self, reported: RangesById) -> Iterator[tuple[KeyEvent, ...]]:
         """The likeliest first, by the setting in force."""
@@ -166,10 +304,8 @@ class _Histories:
 
     def _joins(self, *, declares: bool = False) -> tuple[KeyConsumerJoined, ...]:
         return tuple(
-            KeyConsumerJoined(
-                self.key, self.first_id + at, consumer.name, consumer.key_hash_ranges if declares else None
-            )
-            for at, consumer in enumerate(self.group.consumers)
+            KeyConsumerJoined(self.key, number, consumer.name, consumer.key_hash_ranges if declares else None)
+            for number, consumer in zip(self.ids, self.group.consumers, strict=True)
         )
 
     def _on_a_ring(self, reported: RangesById) -> tuple[KeyEvent, ...]:
@@ -197,19 +333,17 @@ def _intervals(reported: Mapping[int, tuple[HashRange, ...]], consumers: int) ->
     return tuple((end, owner) for _, end, owner in rows)
 
 
-def _dispatchers(snapshot: Snapshot, topic: Topic) -> Iterator[tuple[str, str, tuple[ConsumerFacts, ...]]]:
-    seen: set[str] = set()
-    for name in topic.partition_names():
+def _dispatchers(snapshot: Snapshot, topic: Topic) -> dict[tuple[str, str], list[tuple[ConsumerFacts, ...] | None]]:
+    """By namespace and name, the consumers of each partition in the order of connecting; None: no answer has it."""
+    names = topic.partition_names()
+    found: dict[tuple[str, str], list[tuple[ConsumerFacts, ...] | None]] = {}
+    for at, name in enumerate(names):
         facts = snapshot.topics.get(name)
         for subscription in facts.subscriptions if facts is not None else ():
-            if (
-                facts is not None
-                and subscription.type == KEY_SHARED
-                and subscription.consumers
-                and subscription.name not in seen
-            ):
-                seen.add(subscription.name)
-                yield facts.namespace, subscription.name, subscription.consumers
+            if facts is not None and subscription.type == KEY_SHARED:
+                each = found.setdefault((facts.namespace, subscription.name), [None] * len(names))
+                each[at] = _by_connecting(subscription.consumers)
+    return found
 
 
 def _by_connecting(consumers: tuple[ConsumerFacts, ...]) -> tuple[ConsumerFacts, ...]:

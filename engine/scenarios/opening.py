@@ -83,10 +83,11 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         from engine.admin.load_reports import all_bundles
 
         if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
+            give = "give topic statistics (partitioned-stats, stats or broker-stats/topics)"
+            if snapshot.metered:
+                give = f"ringside why says what metrics prove; for a picture {give}"
             raise InputError(
-                f"{snapshot.source}: the answers have neither topics nor bundles; give topic statistics "
-                "(partitioned-stats, stats or broker-stats/topics)",
-                snapshot.problems,
+                f"{snapshot.source}: the answers have neither topics nor bundles; {give}", snapshot.problems
             )
         snapshot = replace(snapshot, bundles=_bundles_of_reports(snapshot))
         notes.append(Notice(LOAD_REPORTS_ALONE, "load reports alone: bundles with their rates, but no topic is known"))

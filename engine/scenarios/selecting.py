@@ -19,14 +19,15 @@ class Selection:
     """``kind`` says which fields count: a consumer's id, a name, or a namespace with a canonical range.
 
     ``consumer_id`` is the number of a producer where those are shown. ``topic`` is the name of a partition, or the text
-    of a key where a Key_Shared subscription is shown.
+    of a key where a Key_Shared subscription is shown, whose ``partition`` can be selected too (None: all).
     """
 
-    kind: Literal["consumer", "topic", "key", "bundle", "producer"]
+    kind: Literal["consumer", "topic", "key", "bundle", "producer", "partition"]
     consumer_id: int = -1
     topic: str = ""
     namespace: str = ""
     range_text: str = ""
+    partition: int | None = None
 
 
 def resolve_selection(timeline: Timeline, text: str, subscription: int = 0) -> Selection | Rejection:
@@ -70,9 +71,14 @@ def _of_producers(topic: ProducerTopic, text: str) -> Selection | Rejection:
 
 
 def _of_keys(subscription: KeySubscription, text: str) -> Selection | Rejection:
-    """A consumer by its name, else a key: a key that was never sent has an owner too."""
+    """A consumer by its name, a partition or all of them, else a key: one that was never sent has an owner too."""
     for consumer in subscription.consumers:
         if consumer.name == text:
             return Selection("consumer", consumer_id=consumer.consumer_id)
+    word, _, number = text.partition(" ")
+    if subscription.partitions and word == "partition" and number == "all":
+        return Selection("partition")
+    if subscription.partitions and word == "partition" and number.isascii() and number.isdecimal():
+        return Selection("partition", partition=int(number[:9]))
     key = key_of_text(text)
     return key if isinstance(key, Rejection) else Selection("key", topic=text)

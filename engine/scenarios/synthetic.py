@@ -16,7 +16,7 @@ from engine.cluster.commands import AddProducers, ShareKeys
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
 from engine.cluster.keys.state import KeyConsumerJoined, KeysSeen, KeySubscriptionCreated, SharingMode
-from engine.cluster.keys.subscriptions import started
+from engine.cluster.keys.subscriptions import routed_by, started
 from engine.cluster.producers.decide import BROKERS
 from engine.cluster.producers.state import ProducerPlan, ProducersSeen
 from engine.cluster.state import ClusterState, Namespace, Subscription
@@ -26,6 +26,7 @@ from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import InputError, Rejection
 from engine.failover.model import Consumer
 from engine.names import TopicName, parse_topic_name
+from engine.routing.clients import JAVA_DEFAULT, MAX_PARTITIONS, KeyRouting
 from engine.scenarios.opening import Opened
 from engine.text import counted
 from engine.views.failover.model import Notice
@@ -124,10 +125,14 @@ def synthetic_keys(
     *,
     mode: str = DEFAULT_MODE,
     points: int = DEFAULT_POINTS,
+    partitions: int = 0,
+    routing: KeyRouting = JAVA_DEFAULT,
     seed: int = 0,
     release: str = "",
 ) -> Opened:
     """One topic with one Key_Shared subscription of consumers ``worker-0 ..`` and keys ``order-0 ..``.
+
+    ``routing`` takes the partition of a key, where there are ``partitions`` (0: none).
 
     How many messages a key had follows a Pareto tail that ``seed`` decides; keys, and so their slots, do not depend on
     it. ``points`` are those of a node, for consistent sticky ranges. Raises ``InputError`` with every number that is
@@ -135,18 +140,26 @@ def synthetic_keys(
     """
     wrong = [
         f"{name} is {value}: give {low} to {high}"
-        for name, value, low, high in (("keys", keys, 0, MAX_KEYS), ("consumers", consumers, 0, MAX_KEY_CONSUMERS))
+        for name, value, low, high in (
+            ("keys", keys, 0, MAX_KEYS),
+            ("consumers", consumers, 0, MAX_KEY_CONSUMERS),
+            ("partitions", partitions, 0, MAX_PARTITIONS),
+        )
         if not low <= value <= high
     ]
     modes = [known.value for known in SharingMode]
     if mode not in modes:
         wrong.append(f"mode is {mode}: give one of {', '.join(modes)}")
+    if partitions and not routing.known:
+        wrong.append(f"client is {routing.client}: it takes {routing.key_hash.random}, so nothing can be computed")
     if wrong:
         raise InputError("; ".join(wrong))
-    state = replace(synthetic_state(1, 0, 0, seed, release=release or CURRENT.label).state, subscriptions=())
+    state = replace(synthetic_state(1, partitions, 0, seed, release=release or CURRENT.label).state, subscriptions=())
     topic, namespace = next(iter(state.topics)), next(iter(state.namespaces))
     state = evolve(state, KeySubscriptionCreated(KEY_SUBSCRIPTION, KEY_SUBSCRIPTION, namespace, (topic,)))
     state = evolve(state, started(state, KEY_SUBSCRIPTION))
+    if partitions:
+        state = evolve(state, routed_by(KEY_SUBSCRIPTION, partitions, routing))
     counts = tuple((f"order-{at}", _messages(seed, f"order-{at}")) for at in range(keys))
     state = evolve(state, KeysSeen(KEY_SUBSCRIPTION, counts))
     if mode == SharingMode.AUTO_SPLIT.value:
@@ -155,7 +168,8 @@ def synthetic_keys(
         state = evolve(state, KeyConsumerJoined(KEY_SUBSCRIPTION, number, f"worker-{number}"))
     if SharingMode(mode).declares:
         state = _changed(state, mode, points)
-    source = f"made up: {keys:,} keys, {counted(consumers, 'consumer')}, {mode}, seed {seed}"
+    parts = f"{counted(partitions, 'partition')} ({routing.hashing} of {routing.client}), " if partitions else ""
+    source = f"made up: {keys:,} keys, {parts}{counted(consumers, 'consumer')}, {mode}, seed {seed}"
     return Opened(state, source, seed=seed)
 
 

@@ -18,6 +18,7 @@ from engine.cluster.commands import (
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    RouteKeys,
     SendKeys,
     SetPriorityLevel,
     SetRelease,
@@ -161,6 +162,9 @@ def _by_clients(command: Command) -> str:
             return f"an application does it: start the consumer again with priority level {level}"
         case SetRelease(version):
             return f"install Pulsar {version} on every broker, one after the other"
+        case RouteKeys(_, client, hashing):
+            with_hash = f" and {hashing}" if hashing else ""
+            return f"applications choose it: their producers use the client {client}{with_hash}"
         case SendKeys() | Acknowledge():
             return "applications send and acknowledge messages"
         case PassTime():

@@ -12,7 +12,7 @@ from engine.balance.settings import default_load_settings
 from engine.config import DEFAULTS, ReleaseBehaviour, default_settings, is_dynamic
 from engine.errors import Rejection
 from engine.releases import history_of
-from engine.setting_notes import SETTING_NOTES
+from engine.setting_notes import SETTING_NOTES, UNMODELLED
 
 FORMAT: Final = "ringside.setting/1"
 
@@ -42,9 +42,10 @@ class SettingView:
 
 def setting_view(name: str, behaviour: ReleaseBehaviour) -> SettingView | Rejection:
     """What is known of a setting. Refused: a name that is not modelled here, with the nearest one."""
-    note = SETTING_NOTES.get(name)
+    notes = {**SETTING_NOTES, **UNMODELLED}
+    note = notes.get(name)
     if note is None:
-        lower = {known.lower(): known for known in SETTING_NOTES}
+        lower = {known.lower(): known for known in notes}
         near = get_close_matches(name[:100].lower(), lower, n=1)
         hint = f"; did you mean {lower[near[0]]}?" if near else ""
         return Rejection("UnknownSetting", f"no broker setting {name!r} is known here{hint}", field=name)
@@ -70,6 +71,8 @@ def setting_document(view: SettingView) -> dict[str, Any]:
 
 
 def _default_text(name: str, behaviour: ReleaseBehaviour) -> str:
+    if name in UNMODELLED:
+        return behaviour.defaults[name].text
     if name in DEFAULTS:
         return default_settings(behaviour).text_of(name)
     value = getattr(default_load_settings(behaviour), name)

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.documents import OpenedFile, as_brokers_spell, opened_file, pasted_file
+from engine.admin.documents import OpenedFile, as_brokers_spell, has_answers, opened_file, pasted_file
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_load_report
@@ -32,7 +32,7 @@ from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import parse_topic_name
-from pipeline.reading.files import read_answer
+from pipeline.reading.files import may_be_paste, read_answer
 from pipeline.reading.kept_answers import keep_answer
 from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.topics import take_broker_stats, take_named, take_one
@@ -109,6 +109,9 @@ def take_file(
         opened = _pasted(kind, name, data) if kind in _NOT_ANSWERS else None
         if opened is not None:
             outcome = _take_pasted(rows, opened, name, context)
+        elif kind in _NOT_ANSWERS and may_be_paste(name.rpartition("/")[2]):
+            # Folders have notes and logs too; only a part of an answer is a fault.
+            outcome = QUARANTINED if has_answers(AnswerFile(name, data)) else OF_NO_USE
         else:
             outcome = _take(rows, kind, data, name, context)
     if outcome == WAITING:

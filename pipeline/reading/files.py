@@ -16,7 +16,7 @@ from typing import Final, Protocol, TypeVar
 
 import pyarrow as pa
 
-from engine.admin.files import AnswerFile, moment_ms, read_file
+from engine.admin.files import LARGEST_PASTE_BYTES, AnswerFile, moment_ms, read_file
 from engine.admin.requests import request_of_path
 from engine.admin.text import plain_json
 from engine.errors import InputError, Problem, system_reason
@@ -25,6 +25,8 @@ from engine.text import natural_key
 from pipeline.storage import Place, StorePath, first_line
 
 ANSWER_SUFFIXES: Final = (".json", ".json.gz", ".json.zst", ".json.zstd")
+_PASTE_SUFFIXES: Final = (".txt", ".log", ".out", "")
+"""Endings of files that may have an answer among other words; what has none of them is of no use, and no fault."""
 BYTES_PER_TASK: Final = 32 * 1024**2
 FILES_PER_TASK: Final = 400
 _NOWHERE: Final = "is a link that leads nowhere"
@@ -64,7 +66,9 @@ def find_answers(source: Place, skip: Place | None = None) -> FoundFiles:
     Raises ``InputError`` if there is none.
     """
     problems: list[Problem] = []
-    entries, passed_over = files_at(source, skip, _is_answer, problems)
+    found, passed_over = files_at(source, skip, lambda name: _is_answer(name) or may_be_paste(name), problems)
+    entries = [entry for entry in found if _is_answer(entry[1].name) or len(found) == 1 or _is_short(entry[2])]
+    passed_over += len(found) - len(entries)
     if not entries:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}{more}", tuple(problems))
@@ -81,7 +85,20 @@ def _reading_order(entry: tuple[str, Place, int]) -> list[tuple[object, ...]]:
 
 
 def is_packed(name: str) -> bool:
-    return not name.lower().endswith(ANSWER_SUFFIXES[0])
+    return name.lower().endswith(ANSWER_SUFFIXES[1:])
+
+
+def may_be_paste(name: str) -> bool:
+    """Whether a file that is not named as an answer may have one in it.
+
+    >>> [may_be_paste(name) for name in ("stats.txt", "a.log", "stats", "x.json", "x.parquet", ".env", "_SUCCESS")]
+    [True, True, True, False, False, False, False]
+    """
+    return not name.startswith((".", "_")) and Path(name.lower()).suffix in _PASTE_SUFFIXES
+
+
+def _is_short(size_bytes: int) -> bool:
+    return 0 < size_bytes <= LARGEST_PASTE_BYTES
 
 
 def _is_answer(name: str) -> bool:

@@ -9,9 +9,10 @@ import pytest
 from msgspec import convert
 
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
-from engine.config import DEFAULTS, is_dynamic
+from engine.config import DEFAULTS, BrokerSettings, is_dynamic
 from engine.errors import Rejection
-from engine.setting_notes import SETTING_NOTES
+from engine.releases import SETTINGS
+from engine.setting_notes import SETTING_NOTES, UNMODELLED
 from engine.views.setting import FORMAT, SettingView, setting_document, setting_view
 from tests.releases import known
 
@@ -23,6 +24,27 @@ GONE = {"subscriptionKeySharedUseClassicPersistentImplementation"}
 def test_each_setting_that_is_modelled_has_a_note_and_no_other_has() -> None:
     assert set(SETTING_NOTES) == {*DEFAULTS, *LOAD_SETTING_DEFAULTS}
     assert {row["name"] for row in DECLARED} == set(SETTING_NOTES) - GONE
+    assert not set(UNMODELLED) & set(SETTING_NOTES) and set(UNMODELLED) <= set(SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("name", "piece"),
+    [
+        ("subscriptionSharedUseClassicPersistentImplementation", "not computed for Shared"),
+        ("scalableTopicsEnabled", "upgrade"),
+        ("maxUnloadPercentage", "shed"),
+    ],
+)
+def test_a_setting_that_the_model_does_not_read_says_why(name: str, piece: str) -> None:
+    refused = BrokerSettings().with_setting(name, "true")
+    assert isinstance(refused, Rejection) and (refused.error, refused.field) == ("NotModelled", name)
+    assert piece in refused.message
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_of_an_upgrade_is_taken_or_answered(name: str) -> None:
+    answer = BrokerSettings().with_setting(name, "1")
+    assert not isinstance(answer, Rejection) or answer.error in ("NotModelled", "IllegalArgumentException")
 
 
 @pytest.mark.parametrize("row", DECLARED, ids=lambda row: str(row["name"]))
@@ -41,6 +63,9 @@ def test_category_and_dynamic_are_what_the_class_declares(row: dict[str, object]
         ("loadBalancerLoadSheddingStrategy", "5.0.1", "AvgShedder", True),
         ("subscriptionKeySharedUseClassicPersistentImplementation", "4.2.4", "false", True),
         ("subscriptionKeySharedUseClassicPersistentImplementation", "5.0.1", None, False),
+        ("subscriptionSharedUseClassicPersistentImplementation", "3.0.7", None, False),
+        ("subscriptionSharedUseClassicPersistentImplementation", "4.0.0", "false", True),
+        ("subscriptionSharedUseClassicPersistentImplementation", "5.0.1", None, False),
         ("defaultNumberOfNamespaceBundles", "5.0.1", "32", True),
         ("maxProducersPerTopic", "4.2.4", "0", False),
     ],

@@ -59,7 +59,7 @@ class Cluster:
 
     def _copied(self, command: Any) -> Cluster:
         """A copy that the command can change: what is costly to copy is shared where it is not concerned."""
-        every = type(command).__name__ in ("SetSetting", "SetRelease", "ShareKeys", "PassTime")
+        every = type(command).__name__ in ("SetSetting", "SetRelease", "ShareKeys", "PassTime", "RepartitionTopic")
         key, topic = getattr(command, "subscription", None), getattr(command, "topic", None)
         return replace(
             self,
@@ -311,6 +311,9 @@ def _repartition(now: Cluster, command: Any) -> bool | None:
     producers = now._producers(command.topic)
     if producers is not None:
         producers.grow(command.partitions)
+    for keyed in now.keyed:
+        if keyed.topic == command.topic:
+            keyed.grow(command.partitions)
     return True
 
 
@@ -352,7 +355,7 @@ def _subscribe(now: Cluster, command: Any) -> bool | None:
     now.keyed.append(
         KeyShared.new(
             key, command.name, command.topic, strict=not command.allow_out_of_order_delivery, hashes=now.hashes,
-            settings=now.settings, release=now.release, now_ms=clock,
+            settings=now.settings, release=now.release, now_ms=clock, partitions=now.topics[command.topic],
         )
     )  # fmt: skip
     return True

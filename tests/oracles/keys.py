@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from copy import deepcopy
 from dataclasses import dataclass, field
 
 from tests.oracles.delivery import Dispatcher, Terms
-from tests.oracles.hashes import Hashes
+from tests.oracles.hashes import Hashes, java_string_hash
 from tests.oracles.releases import Release, version_of
 from tests.oracles.selectors import (
     AutoSplit,
@@ -48,15 +49,19 @@ class Member:
 
 @dataclass
 class KeyShared:
-    """``nodes``: numbers of the consumers in the order of their node index (consistent sticky ranges only)."""
+    """``nodes``: numbers of the consumers in the order of their node index (consistent sticky ranges only).
+
+    ``dispatchers``: one a partition; ``partitioned`` false: one of the topic itself.
+    """
 
     key: str
     name: str
     topic: str
     strict: bool
     hashes: Hashes
-    dispatcher: Dispatcher
+    dispatchers: list[Dispatcher]
     made_of: tuple[object, ...]
+    partitioned: bool = False
     declares: bool = False
     points: int = 0
     members: list[Member] = field(default_factory=list)
@@ -76,10 +81,32 @@ class KeyShared:
         settings: Settings,
         release: str,
         now_ms: int,
+        partitions: int = 0,
     ) -> KeyShared:
         made_of = _made_of(settings, release, declares=False)
-        dispatcher = _dispatcher(made_of, strict=strict, hashes=hashes)
-        return cls(key, name, topic, strict, hashes, dispatcher, made_of, now_ms=now_ms)
+        made = [_dispatcher(made_of, strict=strict, hashes=hashes) for _ in range(max(1, partitions))]
+        return cls(key, name, topic, strict, hashes, made, made_of, partitions > 0, now_ms=now_ms)
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """That of the first partition."""
+        return self.dispatchers[0]
+
+    def partition_of(self, key: bytes) -> int:
+        """Where a Java client sends the key: by its text, or by the base64 form of bytes that are none."""
+        try:
+            text = key.decode()
+        except UnicodeDecodeError:
+            text = b64encode(key).decode()
+        return java_string_hash(text) % len(self.dispatchers)
+
+    def grow(self, partitions: int) -> None:
+        """More partitions; the consumers connect to them in their order."""
+        while self.partitioned and len(self.dispatchers) < partitions:
+            fresh = _dispatcher(self.made_of, strict=self.strict, hashes=self.hashes)
+            for member in self.members:
+                assert fresh.join(member.number, member.name, member.declared, self.now_ms)
+            self.dispatchers.append(fresh)
 
     @property
     def mode(self) -> str:
@@ -141,8 +168,9 @@ class KeyShared:
         for each in list(self.members):
             self._leave(each.number, keep_index=True)
         self.made_of = _made_of(settings, release, declares=self.declares)
-        fresh = _dispatcher(self.made_of, strict=self.strict, hashes=self.hashes)
-        self.dispatcher = self.dispatcher.carried_over(fresh.selector, fresh.terms)
+        for at, old in enumerate(self.dispatchers):
+            fresh = _dispatcher(self.made_of, strict=self.strict, hashes=self.hashes)
+            self.dispatchers[at] = old.carried_over(fresh.selector, fresh.terms)
         if order is not None:
             self.nodes = []
         for each in coming:
@@ -161,31 +189,38 @@ class KeyShared:
     def send(self, keys: list[bytes]) -> None:
         for key in keys:
             self.known[key] = self.known.get(key, 0) + 1
-        self.dispatcher.publish(keys, self.now_ms)
+        for partition, dispatcher in enumerate(self.dispatchers):
+            mine = [key for key in keys if self.partition_of(key) == partition]
+            if mine:
+                dispatcher.publish(mine, self.now_ms)
 
     def acknowledge(self, number: int | None, key: bytes | None, count: int) -> bool:
         """The oldest ``count`` (0: all) messages that are held; whether there were any."""
         held = sorted(
-            (position, owner)
-            for owner, positions in self.dispatcher.pending.items()
+            (position, partition, owner)
+            for partition, dispatcher in enumerate(self.dispatchers)
+            for owner, positions in dispatcher.pending.items()
             if number is None or owner == number
             for position in positions
-            if key is None or self.dispatcher.unacked[position] == key
+            if key is None or dispatcher.unacked[position] == key
         )
         if count:
             held = held[:count]
-        for owner in dict.fromkeys(owner for _, owner in held):
-            mine = [position for position, other in held if other == owner]
-            self.dispatcher.acknowledge(owner, mine, self.now_ms)
+        for partition, owner in dict.fromkeys((partition, owner) for _, partition, owner in held):
+            mine = [position for position, *rest in held if rest == [partition, owner]]
+            self.dispatchers[partition].acknowledge(owner, mine, self.now_ms)
         return bool(held)
 
     def wait(self, duration_ms: int) -> None:
         self.now_ms += duration_ms
-        self.dispatcher.let_time_pass(self.now_ms)
+        for dispatcher in self.dispatchers:
+            dispatcher.let_time_pass(self.now_ms)
 
     def _join(self, member: Member) -> bool:
-        if not self.dispatcher.join(member.number, member.name, member.declared, self.now_ms):
-            return False
+        for dispatcher in self.dispatchers:
+            if not dispatcher.join(member.number, member.name, member.declared, self.now_ms):
+                assert dispatcher is self.dispatcher, "either all partitions refuse a consumer, or none"
+                return False
         self.members.append(member)
         if member.number not in self.nodes:
             self.nodes.append(member.number)
@@ -195,7 +230,8 @@ class KeyShared:
         self.members = [member for member in self.members if member.number != number]
         if not keep_index:
             self.nodes.remove(number)
-        self.dispatcher.leave(number, self.now_ms)
+        for dispatcher in self.dispatchers:
+            dispatcher.leave(number, self.now_ms)
 
     def _by_index(self) -> list[Member]:
         if not self.points:

@@ -71,7 +71,12 @@ def _keyed(subscription: KeySubscription, hashes: Hashes, settings: dict[str, An
             case "KeysPublished":
                 keyed.send([key_bytes(text) for text in event.keys])
             case "KeysAcknowledged":
-                keyed.dispatcher.acknowledge(event.consumer_id, list(event.positions), keyed.now_ms)
+                held = keyed.dispatchers[event.partition]
+                held.acknowledge(event.consumer_id, list(event.positions), keyed.now_ms)
+            case "KeysRouted":
+                assert event.hashing == "JavaStringHash"
+                keyed.partitioned = True
+                keyed.grow(event.partitions)
             case "KeyTimePassed":
                 keyed.wait(event.now_ms - keyed.now_ms)
             case "KeySubscriptionCreated":

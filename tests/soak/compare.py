@@ -8,7 +8,9 @@ from typing import Any
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState
+from engine.keyshared.delivery_state import DeliveryState
 from tests.oracles.cluster import Cluster
+from tests.oracles.delivery import Dispatcher
 from tests.oracles.keys import KeyShared
 from tests.oracles.routing import Producers
 from tests.soak.tally import Tally
@@ -40,7 +42,7 @@ def compare_states(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
 
 
 def _compare_keyed(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> None:
-    key, engine, oracle = mine.key, mine.delivery, theirs.dispatcher
+    key = mine.key
     members = sorted((consumer.consumer_id, consumer.name, consumer.declared) for consumer in mine.consumers)
     tally.agree(
         "members", members, sorted((member.number, member.name, member.declared) for member in theirs.members), key
@@ -48,6 +50,16 @@ def _compare_keyed(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> No
     tally.agree("mode", (mine.mode.value, mine.points), (theirs.mode, theirs.points), key)
     tally.agree("clock", mine.now_ms, theirs.now_ms, key)
     tally.agree("known keys", dict(mine.keys), theirs.known, key)
+    tally.agree("partitions", mine.partitions, len(theirs.dispatchers) if theirs.partitioned else 0, key)
+    for partition, (engine, oracle) in enumerate(zip(mine.dispatchers, theirs.dispatchers, strict=True)):
+        about = f"{key} {partition}" if theirs.partitioned else key
+        _compare_dispatchers(engine, oracle, about, tally)
+        sent = [(one.sent.consumer_id, one.sent.message.position) for one in mine.sent if one.partition == partition]
+        tally.agree("sent messages", sent, oracle.sent[len(oracle.sent) - len(sent) :], about)
+    tally.agree("number of sent messages", len(mine.sent), min(SENT_KEPT, sum(len(o.sent) for o in theirs.dispatchers)))
+
+
+def _compare_dispatchers(engine: DeliveryState, oracle: Dispatcher, key: str, tally: Tally) -> None:
     places = (engine.next_position, engine.read_position)
     tally.agree("positions", places, (oracle.next_position, oracle.read_position), key)
     messages = {position: (message.key, message.slot) for position, message in engine.backlog.items()}
@@ -64,8 +76,6 @@ def _compare_keyed(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> No
     tally.agree("draining hashes", draining, entries, key)
     tally.agree("recently joined", dict(engine.recently_joined.marks), oracle.marks, key)
     tally.agree("next read", (engine.read_due_ms, engine.stopped_at is not None), (oracle.due_ms, oracle.stopped), key)
-    sent = [(consumer.consumer_id, consumer.message.position) for consumer in mine.sent]
-    tally.agree("sent messages", sent, oracle.sent[-SENT_KEPT:], key)
 
 
 def _compare_producers(mine: ProducerTopic, theirs: Producers, tally: Tally) -> None:

@@ -268,7 +268,7 @@ def _send(draws: Draws, timeline: Timeline) -> Command:
     subscription = _subscription(draws, timeline.state, keyed=True)
     if subscription is None:
         return _subscribe(draws, timeline)
-    if len(subscription.delivery.backlog) > 60:
+    if sum(len(dispatcher.backlog) for dispatcher in subscription.dispatchers) > 60:
         return Acknowledge(subscription.key, None, None, draws.upto(40))
     pool = FEW_KEYS if draws.chance(0.6) else KEYS
     keys = tuple(draws.one_of(pool) for _ in range(1 + draws.upto(4)))

@@ -17,10 +17,13 @@ from engine.cluster.state import ClusterState, bundles_of
 from engine.config import behaviour_of
 from engine.errors import Rejection
 from engine.keyshared.bulk import slot_owners
+from engine.keyshared.delivery_state import DeliveryState
+from engine.keyshared.model import Selector as EngineSelector
 from engine.routing.producers.statistics import partitioned_publishers
 from engine.views.failover.splits import split_preview
 from tests.oracles import bundles
 from tests.oracles.cluster import Cluster
+from tests.oracles.delivery import Dispatcher
 from tests.oracles.hashes import utf8
 from tests.oracles.keys import KeyShared
 from tests.oracles.releases import Release, version_of
@@ -41,29 +44,34 @@ def compare_actives(state: ClusterState, cluster: Cluster, tally: Tally) -> None
 
 def compare_owners(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> None:
     """The owner of slots: all ends of ranges, those in use, some at random; scalar and bulk; and ranges as shown."""
-    engine, oracle = mine.delivery.selector, theirs.dispatcher.selector
-    tally.agree("slot space", (engine.slots.low, engine.slots.high), (oracle.low, oracle.high), mine.key)
+    for engine, oracle in zip(mine.dispatchers, theirs.dispatchers, strict=True):
+        _compare_selectors(engine.selector, oracle, theirs, tally)
+
+
+def _compare_selectors(engine: EngineSelector, dispatcher: Dispatcher, theirs: KeyShared, tally: Tally) -> None:
+    oracle, key = dispatcher.selector, theirs.key
+    tally.agree("slot space", (engine.slots.low, engine.slots.high), (oracle.low, oracle.high), key)
     random = Random(repr([(member.number, member.name) for member in theirs.members]))
-    probes = {engine.slots.lowest, oracle.high, *theirs.dispatcher.slots.values()}
+    probes = {engine.slots.lowest, oracle.high, *dispatcher.slots.values()}
     probes.update(random.randint(engine.slots.lowest, oracle.high) for _ in range(PROBES))
-    ends = {end + more for end in _ends(theirs) for more in (-1, 0, 1)}
+    ends = {end + more for end in _ends(oracle, theirs) for more in (-1, 0, 1)}
     ends = {end for end in ends if engine.slots.lowest <= end <= oracle.high}
     probes.update(ends if len(ends) < 120 else random.sample(sorted(ends), 120))
     expected = {slot: oracle.owner(slot) for slot in sorted(probes)}
-    tally.agree("owners of slots", {slot: engine.owner(slot) for slot in expected}, expected, mine.key)
+    tally.agree("owners of slots", {slot: engine.owner(slot) for slot in expected}, expected, key)
     bulk = slot_owners(engine).look_up(np.array(list(expected), dtype=np.int64)).tolist()
-    tally.agree("owners in bulk", bulk, [-1 if owner is None else owner for owner in expected.values()], mine.key)
+    tally.agree("owners in bulk", bulk, [-1 if owner is None else owner for owner in expected.values()], key)
     table = slot_table(oracle)
     if table is not None:
         every = slot_owners(engine).look_up(np.arange(oracle.low, oracle.high + 1)).tolist()
-        tally.holds("owner of every slot", every == table, mine.key)
+        tally.holds("owner of every slot", every == table, key)
     if isinstance(oracle, (Ring, AutoSplit)):
         shown = {number: [(piece.start, piece.end) for piece in ranges] for number, ranges in engine.ranges().items()}
-        tally.agree("ranges", shown, _shown(oracle.tiles(), joins=isinstance(oracle, Ring)), mine.key)
+        tally.agree("ranges", shown, _shown(oracle.tiles(), joins=isinstance(oracle, Ring)), key)
     if isinstance(oracle, Sticky):
         shown = {number: [(piece.start, piece.end) for piece in ranges] for number, ranges in engine.ranges().items()}
         tiles = [(start, end, number) for number, ranges in oracle.ranges.items() for start, end in sorted(ranges)]
-        tally.agree("ranges", shown, _shown(tiles, joins=True), mine.key)
+        tally.agree("ranges", shown, _shown(tiles, joins=True), key)
 
 
 def slot_table(oracle: Selector) -> list[int] | None:
@@ -83,8 +91,7 @@ def slot_table(oracle: Selector) -> list[int] | None:
     return table[oracle.low : oracle.high + 1]
 
 
-def _ends(theirs: KeyShared) -> Iterable[int]:
-    selector = theirs.dispatcher.selector
+def _ends(selector: Selector, theirs: KeyShared) -> Iterable[int]:
     match selector:
         case Ring():
             return selector.lists
@@ -111,7 +118,11 @@ def _shown(tiles: list[tuple[int, int, int]], *, joins: bool) -> dict[int, list[
 
 def judge_delivery(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> None:
     """Laws that need no second dispatcher: nothing lost or held twice, and a key in order at one consumer."""
-    state = mine.delivery
+    for state in mine.dispatchers:
+        _judge_dispatcher(mine, state, theirs, tally)
+
+
+def _judge_dispatcher(mine: KeySubscription, state: DeliveryState, theirs: KeyShared, tally: Tally) -> None:
     held = [position for positions in state.pending.values() for position in positions]
     tally.holds("nobody holds what another holds", len(held) == len(set(held)), mine.key)
     unread = set(range(state.read_position, state.next_position))

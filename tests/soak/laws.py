@@ -6,6 +6,7 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.moves import moves
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
+from engine.keyshared.delivery_state import DeliveryState
 from tests.oracles.cluster import Cluster
 from tests.soak.tally import Tally
 
@@ -19,7 +20,14 @@ def judge_step(before: ClusterState, after: ClusterState, tally: Tally) -> None:
 
 
 def _judge_messages(before: KeySubscription, after: KeySubscription, tally: Tally) -> None:
-    was, now = before.delivery, after.delivery
+    for was, now in zip(before.dispatchers, after.dispatchers, strict=False):  # there can be more partitions
+        _judge_dispatcher(before, after, (was, now), tally)
+
+
+def _judge_dispatcher(
+    before: KeySubscription, after: KeySubscription, states: tuple[DeliveryState, DeliveryState], tally: Tally
+) -> None:
+    was, now = states
     first = was.next_position
     tally.holds("no message comes back", all(at in was.backlog for at in now.backlog if at < first), after.key)
     tally.holds(

@@ -20,7 +20,7 @@ from engine.views.producers.answers import statistics_view
 from engine.views.producers.document import producers_document
 from engine.views.producers.view import producers_view
 from tests.oracles.bundles import holds, text_of
-from tests.oracles.cluster import Cluster, Failover
+from tests.oracles.cluster import Cluster, Failover, key_bytes
 from tests.oracles.failover import cohort_of, ring_hashes, ring_points
 from tests.oracles.hashes import utf8
 from tests.oracles.keys import KeyShared
@@ -115,25 +115,33 @@ def _judge_explanations(timeline: Timeline, at: int, cluster: Cluster, subscript
 
 
 def _judge_keys(document: Any, keyed: KeyShared, was: KeyShared | None, tally: Tally) -> None:
-    dispatcher, selector, about = keyed.dispatcher, keyed.dispatcher.selector, keyed.key
+    selector, about = keyed.dispatcher.selector, keyed.key
+    owners = {key: keyed.dispatchers[keyed.partition_of(key)].selector.owner(selector.slot(key)) for key in keyed.known}
     slots = sorted(selector.slot(key) for key in keyed.known)
     tally.agree("slots of keys shown", sorted(row["slot"] for row in document["keys"]), slots, about)
     for row in document["keys"]:
-        tally.agree("owner of a key shown", row["consumer_id"], selector.owner(row["slot"]), row["key"])
+        key = key_bytes(row["key"])
+        tally.agree("owner of a key shown", row["consumer_id"], owners[key], row["key"])
+        partition = keyed.partition_of(key) if keyed.partitioned else None
+        tally.agree("partition of a key shown", row["partition"], partition, row["key"])
     waiting = [
-        dispatcher.slots[at] for at in dispatcher.unacked if not any(at in held for held in dispatcher.pending.values())
+        each.selector.owner(each.slots[at])
+        for each in keyed.dispatchers
+        for at in each.unacked
+        if not any(at in held for held in each.pending.values())
     ]
     tally.agree("waiting messages shown", document["totals"]["waiting"], len(waiting), about)
     now, old = _slots_by_owner(keyed), None if was is None else _slots_by_owner(was)
     for row in document["consumers"]:
         number = row["consumer_id"]
-        keys = [key for key in keyed.known if selector.owner(selector.slot(key)) == number]
+        keys = [key for key, owner in owners.items() if owner == number]
         tally.agree("keys of a consumer shown", row["keys"], len(keys), number)
         tally.agree("messages of a consumer shown", row["messages"], sum(keyed.known[key] for key in keys), number)
-        tally.agree("held messages shown", row["unacked"], len(dispatcher.pending[number]), number)
-        mine = sum(selector.owner(slot) == number for slot in waiting)
+        held = sum(len(each.pending[number]) for each in keyed.dispatchers)
+        tally.agree("held messages shown", row["unacked"], held, number)
+        mine = sum(owner == number for owner in waiting)
         tally.agree("messages waiting for a consumer shown", row["waiting"], mine, number)
-        draining = sum(entry.holder == number for entry in dispatcher.draining.values())
+        draining = sum(entry.holder == number for each in keyed.dispatchers for entry in each.draining.values())
         tally.agree("draining hashes shown", row["draining"], draining, number)
         if now is not None:
             tally.agree("slots of a consumer shown", row["slots"], len(now.get(number, ())), number)

@@ -36,7 +36,7 @@ Document = Mapping[str, Any]
 
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "dashboard": {
-        "active": "active_partitions", "ring": "ring_share", "rate": "rate_share", "msg/s": "msgs_per_sec",
+        "active": "active_partitions", "ring": "ring_share", "rate": "rate_share", "out/s": "msgs_per_sec",
         "prio": "priority_level",
     },
     "keys": {
@@ -198,7 +198,7 @@ def _sentence(screen: Dashboard, picture: Picture, twin: Session) -> str:
     shown, due = (_cells(each) for each in (text, ascii_text(expected) if screen.ascii_only else expected))
     if not shown:
         return ""
-    shown = shown.removeprefix("?")
+    shown = shown.removeprefix("›")
     head = shown.partition("~" if screen.ascii_only else "…")[0] if len(shown) < len(due) else shown
     if not due.startswith(head) or (head == shown and len(shown) != len(due)):
         return f"sentence: {text.strip()!r} is shown, due is {expected!r}"

@@ -16,7 +16,7 @@ from engine.text import counted, listed
 from engine.views.brokers.model import LeftAlone, NextCycle, NextMove, Numbers
 from tui.kit.compared import compared_text
 from tui.kit.interruptions import anew_parts
-from tui.kit.wording import Line, bytes_per_sec, msgs_per_sec, percent, safe_name
+from tui.kit.wording import Line, bytes_per_sec, in_out_rate, percent, safe_name
 
 BROKER_TEXTS: Final[dict[BrokerOutcome, str]] = {
     "sheds": "sheds",
@@ -113,7 +113,7 @@ def _why(numbers: Numbers | None) -> str:
 
 
 def _traffic(value: float, measure: str) -> str:
-    return msgs_per_sec(value) if measure == "messages" else bytes_per_sec(value)
+    return in_out_rate(value) if measure == "messages" else bytes_per_sec(value)
 
 
 def move_text(coming: NextMove) -> str:
@@ -127,7 +127,7 @@ def move_text(coming: NextMove) -> str:
     if coming.planned and coming.planned != move.destination:
         drawn += f"; the shedder planned {safe_name(coming.planned)}"
     known = {} if coming.interruption is None else {move.bundle: coming.interruption}
-    carries = f"{counted(move.topics, 'topic')}{clients_text([move], known)}, {msgs_per_sec(move.msgs_per_sec)}"
+    carries = f"{counted(move.topics, 'topic')}{clients_text([move], known)}, {in_out_rate(move.msgs_per_sec)}"
     return f"{safe_name(move.bundle)} to {target}{drawn}{back}: {carries}"
 
 

@@ -19,7 +19,16 @@ from engine.views.brokers.model import (
 )
 from engine.views.brokers.view import SHEDDERS
 from tui.brokers.cycle_words import chances_text, clients_text, cycle_lines
-from tui.kit.wording import Line, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, shorten_middle
+from tui.kit.wording import (
+    BUSIEST,
+    Line,
+    bytes_per_sec,
+    in_out_rate,
+    percent,
+    quantity,
+    safe_name,
+    shorten_middle,
+)
 
 ASSUMED_TEXTS: Final[dict[Assumption, str]] = {
     "traffic-stays": "traffic stays as it is reported",
@@ -116,7 +125,7 @@ def spread_text(frame: BrokersFrame) -> str:
     """How even the brokers are: by usage, and by messages where no usage counts."""
     for what, spread in (("", frame.evenness.usage), ("msg/s ", frame.evenness.msgs)):
         if math.isfinite(spread.max_over_mean):
-            return f"{what}max/mean {spread.max_over_mean:.2f}"
+            return f"{what}{BUSIEST} {spread.max_over_mean:.2f}"
     return "no load"
 
 
@@ -313,4 +322,4 @@ def row_text(msgs: float, octets: float, topics: int, bundles: int) -> str:
 
 def traffic_text(msgs: float, octets: float, topics: int) -> str:
     """Topics with their traffic."""
-    return f"{counted(topics, 'topic')}, {msgs_per_sec(msgs)}, {bytes_per_sec(octets)}"
+    return f"{counted(topics, 'topic')}, {in_out_rate(msgs)}, {bytes_per_sec(octets)}"

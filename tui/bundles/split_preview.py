@@ -31,7 +31,7 @@ from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
 from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent, quantity
+from tui.kit.wording import bytes_per_sec, in_out_rate, percent, quantity
 
 HEADING_LINES: Final = 1
 
@@ -245,7 +245,7 @@ def split_picture(
 def _title(view: SplitPreviewView, width: int) -> Content:
     """Which bundle, and as many of its numbers as fit."""
     which = f" {view.namespace} {view.range_text}"
-    numbers = [counted(view.topics, "topic"), msgs_per_sec(view.msgs_per_sec), bytes_per_sec(view.bytes_per_sec)]
+    numbers = [counted(view.topics, "topic"), in_out_rate(view.msgs_per_sec), bytes_per_sec(view.bytes_per_sec)]
     while numbers and cell_len(f"{LABEL}{which}  {', '.join(numbers)}") > width:
         numbers.pop()
     return assembled((LABEL, "$accent bold"), (which, "bold"), (f"  {', '.join(numbers)}", "$dim"))

@@ -15,7 +15,7 @@ from tui.bundles.words import share_text
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
 from tui.kit.columns import Column, Columns, Lines, Order, Value, heading
-from tui.kit.wording import bytes_per_sec, msgs_per_sec, quantity, shorten_middle
+from tui.kit.wording import bytes_per_sec, quantity, shorten_middle
 
 REASONS: Final[dict[SplitReason, str]] = {
     "Topics": "topics",
@@ -67,7 +67,7 @@ def placed_columns(rows: Sequence[BundleRow], width: int) -> Columns:
     columns = (
         Column("bundle", " bundle", 1 + room.guide + RANGE_CELLS, left=True),
         Column("topics", "topics", room.topics),
-        Column("msgs_per_sec", "msg/s", 9 if room.numbers else 0),
+        Column("msgs_per_sec", "in+out/s", 9 if room.numbers else 0),
         Column("bytes_per_sec", "bytes/s", 13 if room.numbers else 0),
         Column("load", " load" if room.reason else "", room.bar, left=True),
         Column("share_of_limit", "limit", SHARE_CELLS),
@@ -128,7 +128,7 @@ def tree_line(
     if columns.topics:
         text.append(f" {quantity(row.topics):>5}")
     if columns.numbers:
-        rates = f"{msgs_per_sec(row.msgs_per_sec).removesuffix(' msg/s'):>9}{bytes_per_sec(row.bytes_per_sec):>12} "
+        rates = f"{quantity(row.msgs_per_sec):>9}{bytes_per_sec(row.bytes_per_sec):>12} "
         text.append(rates, dim)
     nearest = row.nearest
     colour = _colour(row, colours)

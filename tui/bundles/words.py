@@ -17,7 +17,7 @@ from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
 from engine.views.bundles.words import assumed_text, curve_texts, span_text, topics_text
 from engine.views.failover.splits import SplitOption
 from tui.drawing.flow_cells import FlowPicture
-from tui.kit.wording import Line, bytes_per_sec, msgs_per_sec, quantity, safe_name
+from tui.kit.wording import Line, bytes_per_sec, in_out_rate, quantity, safe_name
 
 SHORT_NAMES: Final = {
     "range_equally_divide": "range",
@@ -33,7 +33,7 @@ def status_texts(view: BalanceView) -> tuple[str, ...]:
     question = view.question
     growth = f"traffic x{question.growth_per_cycle:g} a cycle" if question.growth_per_cycle != 1 else "steady traffic"
     brokers = counted(question.brokers, "broker")
-    load = f"{topics_text(view)}, {msgs_per_sec(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
+    load = f"{topics_text(view)}, {in_out_rate(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
     manager = f"{question.load_manager} load manager"
     return (
         f"{manager} · {brokers} · {growth} · {load} · Pulsar {view.release}",
@@ -262,7 +262,7 @@ def warning_text(warning: SplitWarning) -> str:
     return SENTENCES[warning.code].format(
         bundle=warning.bundle,
         topics=_names(warning.topics),
-        traffic=f"{msgs_per_sec(warning.msgs_per_sec)}, {bytes_per_sec(warning.bytes_per_sec)}",
+        traffic=f"{in_out_rate(warning.msgs_per_sec)}, {bytes_per_sec(warning.bytes_per_sec)}",
         name=safe_name(warning.name),
         positions=", ".join(str(position) for position in warning.positions) or "all of them",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -13,11 +13,6 @@ from engine.keyshared.keys import key_of_text
 from tui.cli.options import collected, max_input_option, pulsar_option, setting_option
 from tui.cli.output import say_problems
 
-if TYPE_CHECKING:
-    from engine.routing.clients import KeyRouting
-
-CLIENT_WORDS: Final = ("java", "cpp", "python", "node", "go", "rust", "dotpulsar", "fsharp", "php")
-MAX_KEY_PARTITIONS: Final = 32_768
 MODES: Final = ("auto-split", "consistent-auto-split", "sticky", "consistent-sticky")
 DEFAULT_POINTS: Final = 100
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -73,53 +68,6 @@ class SharingChoice:
             "--points": self.points is not None,
         }
         return next((name for name, there in given.items() if there), None)
-
-
-@dataclass(frozen=True, slots=True)
-class RoutingChoice:
-    """How many partitions the topic has, and which client's hash takes them; None where it was not given."""
-
-    partitions: int | None
-    client: str | None
-    hashing: str | None
-
-    @property
-    def named(self) -> str | None:
-        """The first option that was given, None for none."""
-        given = {"--partitions": self.partitions, "--client": self.client, "--hashing": self.hashing}
-        return next((name for name, value in given.items() if value is not None), None)
-
-    def routing(self) -> KeyRouting:
-        """The client and its hash. Raises ``InputError``."""
-        from engine.routing.clients import key_routing
-
-        routing = key_routing(self.client or "java", self.hashing)
-        if isinstance(routing, Rejection):
-            raise InputError(f"--{routing.field}: {routing.message}")
-        return routing
-
-
-def routing_options(command: _Command) -> _Command:
-    """Add the options that say which partition a key goes to; the command gets them as ``routed``."""
-    return collected(
-        command,
-        "routed",
-        lambda given: RoutingChoice(given["partitions"], given["client"], given["hashing"]),
-        click.option(
-            "--partitions",
-            metavar="N",
-            type=click.IntRange(1, MAX_KEY_PARTITIONS),
-            help="The topic has N partitions, so a key goes to one of them first.",
-        ),
-        click.option(
-            "--client", type=click.Choice(CLIENT_WORDS), help="With partitions: whose hash takes them (java)."
-        ),
-        click.option(
-            "--hashing",
-            metavar="NAME",
-            help="With partitions: the client's hash, such as Murmur3_32Hash (its default).",
-        ),
-    )
 
 
 def known_key_options(command: _Command) -> _Command:

@@ -1,4 +1,4 @@
-"""Options of the commands about producers: how they start, which client they are, and how they route."""
+"""Options of the commands about producers: how they start, which client they are, how they route, also by key."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.options import collected
 
 if TYPE_CHECKING:
     from engine.cluster.producers.state import ProducerPlan
+    from engine.routing.clients import KeyRouting
 
+CLIENT_WORDS: Final = ("java", "cpp", "python", "node", "go", "rust", "dotpulsar", "fsharp", "php")
+"""Those of ``engine.routing.clients``, which is not loaded for reading options."""
+MAX_KEY_PARTITIONS: Final = 32_768
 CLIENTS: Final = ("java", "python", "cpp")
 ROUTERS: Final = ("round-robin", "single", "partial")
 ACCESS_MODES: Final = ("Shared", "Exclusive", "ExclusiveWithFencing", "WaitForExclusive")
@@ -44,6 +49,10 @@ class ProducerChoice:
         return next(
             (f"--{name.replace('_', '-')}" for name, value in self.given.items() if value not in (None, False)), None
         )
+
+    def without_client(self) -> ProducerChoice:
+        """The same but for the client, which keys have too."""
+        return ProducerChoice({**self.given, "client": None})
 
     @property
     def brokers(self) -> int:
@@ -88,11 +97,62 @@ def producer_options(command: _Command) -> _Command:
         partial_option,
         limit_above_option,
         router_option,
-        client_option,
+        click.option(
+            "--client",
+            type=click.Choice(CLIENT_WORDS),
+            help="The client library: its hash; of producers, its names and feature flag too (java).",
+        ),
         click.option("--access", type=click.Choice(ACCESS_MODES), help="With --producers: the access mode (Shared)."),
         click.option("--producer-name", metavar="NAME", help="With --producers: their name (brokers give one)."),
         click.option(
             "--batching", type=click.Choice(["on", "off"]), help="With --producers: batching (the client's default)."
         ),
         click.option("--brokers", metavar="N", type=int, help="With --producers: brokers that serve the topic (3)."),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingChoice:
+    """How many partitions the topic has, and which client's hash takes them; None where it was not given."""
+
+    partitions: int | None
+    client: str | None
+    hashing: str | None
+
+    @property
+    def named(self) -> str | None:
+        """The first option that was given, None for none."""
+        given = {"--partitions": self.partitions, "--client": self.client, "--hashing": self.hashing}
+        return next((name for name, value in given.items() if value is not None), None)
+
+    def routing(self) -> KeyRouting:
+        """The client and its hash. Raises ``InputError``."""
+        from engine.routing.clients import key_routing
+
+        routing = key_routing(self.client or "java", self.hashing)
+        if isinstance(routing, Rejection):
+            raise InputError(f"--{routing.field}: {routing.message}")
+        return routing
+
+
+def routing_options(command: _Command) -> _Command:
+    """Add the options that say which partition a key goes to; the command gets them as ``routed``."""
+    return collected(
+        command,
+        "routed",
+        lambda given: RoutingChoice(given["partitions"], given["client"], given["hashing"]),
+        click.option(
+            "--partitions",
+            metavar="N",
+            type=click.IntRange(1, MAX_KEY_PARTITIONS),
+            help="The topic has N partitions, so a key goes to one of them first.",
+        ),
+        click.option(
+            "--client", type=click.Choice(CLIENT_WORDS), help="With partitions: whose hash takes them (java)."
+        ),
+        click.option(
+            "--hashing",
+            metavar="NAME",
+            help="With partitions: the client's hash, such as Murmur3_32Hash (its default).",
+        ),
     )

@@ -106,9 +106,9 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         if isinstance(changed, Rejection):
             raise InputError(f"--set {name}={text}: {changed.message}")
         if state.producer_topics:
-            from engine.cluster.producers.evolve import refolded_producers
+            from engine.cluster.producers.evolve import refolded_producers, with_flows
 
-            state = replace(state, producer_topics=refolded_producers(state, changed))
+            state = with_flows(replace(state, producer_topics=refolded_producers(state, changed)))
         state = replace(state, settings=changed)
     if what_if.pulsar is None and not any(name in KEY_SETTINGS for name, _ in what_if.settings):
         return state

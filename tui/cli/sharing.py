@@ -17,12 +17,15 @@ from engine.keyshared.keys import EntryMetadata
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
 from engine.scenarios.opening import SETTING_IGNORED
+from engine.views.keys.model import PartitionsView
+from engine.views.keys.partitions import spread_of_keys
 from engine.views.keys.path import KeyPath, key_path, routed_key
 from engine.views.reported.model import ReportedView
 from engine.views.reported.view import Reported, subject_of
-from tui.cli.key_options import DEFAULT_POINTS, RoutingChoice, SharingChoice
+from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
 from tui.cli.options import WhatIf
 from tui.cli.output import say, say_problems
+from tui.cli.producer_options import RoutingChoice
 from tui.cli.session import applied, session_of
 from tui.kit.session import Session
 from tui.sources.consumer_files import NamedRanges, named_ranges, names_of_text, read_consumers, without_duplicates
@@ -88,12 +91,21 @@ def sharing_of(choice: SharingChoice, path: str | None) -> Sharing:
 
 def way_of(who: Sharing, choice: RoutingChoice, metadata: EntryMetadata) -> KeyPath | None:
     """The way of a message to its partition; None without partitions. Raises ``InputError``."""
-    if choice.partitions is None:
-        if choice.named is not None:
-            raise InputError(f"{choice.named}: it decides the partition; give --partitions N too")
-        return None
+    partitions = _partitions(choice)
     selector = who.selector if who.selector.consumers else None
-    return key_path(routed_key(metadata), choice.routing(), choice.partitions, selector)
+    return key_path(routed_key(metadata), choice.routing(), partitions, selector) if partitions else None
+
+
+def spread_of(who: Sharing, choice: RoutingChoice, counts: Mapping[bytes, int]) -> PartitionsView | None:
+    """How known keys are spread over partitions; None without. Raises ``InputError``."""
+    partitions = _partitions(choice)
+    return spread_of_keys(who.selector, choice.routing(), partitions, counts) if partitions else None
+
+
+def _partitions(choice: RoutingChoice) -> int:
+    if choice.partitions is None and choice.named is not None:
+        raise InputError(f"{choice.named}: it decides the partition; give --partitions N too")
+    return choice.partitions or 0
 
 
 def _invented(choice: SharingChoice) -> Sharing:

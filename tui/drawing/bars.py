@@ -135,12 +135,11 @@ def column_of(picture: LuckPicture, value: float, width: int) -> int:
 def shares_bar(parts: Sequence[tuple[int, int]], width: int, palette: Palette) -> Text:
     """A bar of ``width`` cells that consumers have by their shares: pairs of a consumer's number and what it has.
 
-    Each has its colour and, once, its letter; without colours its letter all over. Consumers whose share is too small
-    for a cell give way to others.
+    Each has its colour and, once, its letter; without colours its letter all over.
 
     >>> from themes.palettes import palette
     >>> shares_bar([(0, 6), (1, 3), (2, 1)], 5, palette("dark", "mono")).plain
-    'AAABB'
+    'AAABC'
     """
     text = Text(no_wrap=True)
     total = sum(items for _, items in parts)

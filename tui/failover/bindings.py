@@ -51,6 +51,7 @@ PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
+    **same_reason("P()", "one partition is shown alone on the screen of a Key_Shared subscription"),
     "m": "m is for Key_Shared subscriptions (how keys are shared) and for producers (more partitions)",
     **same_reason("tT", "messages are sent to Key_Shared subscriptions and by producers; here rates are given"),
     **same_reason("oO", "messages are acknowledged on Key_Shared subscriptions; here rates are given"),

@@ -19,7 +19,7 @@ from engine.views.failover.model import BundleNode, BundleTopic, NamespaceNode
 from engine.views.reported.model import ReportedLoad
 from tui.kit.columns import REPORTED_SIGN
 from tui.kit.plain_text import plain_label
-from tui.kit.wording import bytes_per_sec, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import bytes_per_sec, in_out_rate, quantity, safe_name, short_topic, shorten_middle
 
 TOPICS_AT_ONCE = 100
 """How many topics a bundle shows before its last line offers the next ones."""
@@ -258,7 +258,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
 
     def _bundle_label(self, bundle: BundleNode) -> Text:
         style = self._part("split") if bundle.children else self._part("fresh") if bundle.fresh else Style.null()
-        tail = f"  {counted(bundle.topics, 'topic')}  {msgs_per_sec(bundle.msgs_per_sec)}"
+        tail = f"  {counted(bundle.topics, 'topic')}  {in_out_rate(bundle.msgs_per_sec)}"
         if self._is_narrow:
             tail = f" {bundle.topics:,} · {quantity(bundle.msgs_per_sec)}/s"
         if bundle.reported is not None:
@@ -269,7 +269,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         return Text.assemble((mark + bundle.range_text, style), (tail, self._part("number")))
 
     def _topic_label(self, topic: BundleTopic) -> Text:
-        rate = f"{quantity(topic.msgs_per_sec)}/s" if self._is_narrow else msgs_per_sec(topic.msgs_per_sec)
+        rate = f"{quantity(topic.msgs_per_sec)}/s" if self._is_narrow else in_out_rate(topic.msgs_per_sec)
         room = self.size.width - 4 * self.guide_depth - len(rate) - 2
         name = shorten_middle(short_topic(topic.name).rpartition("/")[2], max(12, room))
         return Text.assemble(name, (f"  {rate}", self._part("number")))
@@ -280,7 +280,7 @@ def load_text(load: ReportedLoad, *, short: bool) -> str:
     owner = f"  {safe_name(load.owner)}" if load.owner else ""
     if short:
         return f" {REPORTED_SIGN}{load.topics:,} · {quantity(load.msgs_per_sec)}/s{owner}"
-    rates = f"{msgs_per_sec(load.msgs_per_sec)}  {bytes_per_sec(load.bytes_per_sec)}"
+    rates = f"{in_out_rate(load.msgs_per_sec)}  {bytes_per_sec(load.bytes_per_sec)}"
     return f"  {REPORTED_SIGN} {counted(load.topics, 'topic')}  {rates}{owner}"
 
 

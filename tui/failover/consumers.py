@@ -59,7 +59,7 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> Columns:
             Column("rate", "rate", 7),
             *([priority] if len(levels) > 1 else []),
             Column("bar", "", _BAR_CELLS[0], left=True, most=_BAR_CELLS[1]),
-            Column("msgs", "msg/s", 8),
+            Column("msgs", "out/s", 8),
             Column("change", "moved", 8),
             *([] if len(levels) > 1 else [priority]),
         ],

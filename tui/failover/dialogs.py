@@ -24,7 +24,7 @@ from tui.kit.plain_text import PlainLabel, set_subtitle, set_title
 from tui.kit.prompt import TypedLine
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import fit, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import fit, out_rate, quantity, safe_name, short_topic, shorten_middle
 
 _NAME_CELLS: Final = (10, 38)
 """The least width of names, and the width from which on other columns have room beside them."""
@@ -103,7 +103,7 @@ class PartitionsScreen(TableDialog):
         rows, colours = self._partitions, self._colours
         box = self.query_one(".dialog")
         name = shorten_middle(safe_name(self._consumer), 40)
-        set_title(box, f"{name} is active for {counted(len(rows), 'partition')}, {msgs_per_sec(self._rate)}")
+        set_title(box, f"{name} is active for {counted(len(rows), 'partition')}, {out_rate(self._rate)}")
         set_subtitle(box, "enter explains one, / filter, e export, escape closes")
         self.show_rows(
             rows,
@@ -125,7 +125,7 @@ def partition_columns(rows: Sequence[PartitionRow], width: int) -> Columns:
     return fitting(
         width,
         NameColumn("partition", max(longest, _NAME_CELLS[0]), max(longest, _NAME_CELLS[1]), _NAME_CELLS[0]),
-        [Column("moved", "", 1, left=True), Column("rate", "msg/s", 8), Column("unacked", "unacked", 9)],
+        [Column("moved", "", 1, left=True), Column("rate", "out/s", 8), Column("unacked", "unacked", 9)],
         [Column("hash", "hash", 10), Column("bundle", " bundle", _BUNDLE_CELLS, left=True)],
         ("moved", "name", "hash", "rate", "unacked", "bundle"),
     )

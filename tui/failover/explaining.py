@@ -11,7 +11,7 @@ from engine.failover.explain import FailoverExplanation, RingStep, Rival, RuleRe
 from engine.failover.takeover import TakeoverEvent, TakeoverStep
 from engine.text import counted
 from engine.views.failover.explanations import TopicExplanation
-from tui.kit.wording import Remark, bytes_per_sec, bytes_text, msgs_per_sec, safe_name, short_topic
+from tui.kit.wording import Remark, bytes_per_sec, bytes_text, in_out_rate, safe_name, short_topic
 
 _REASONS: Final = {
     RuleReason.FLAG_IS_OFF: f"{FLAG} is false, so the partition index decides",
@@ -185,5 +185,5 @@ def _hashed(why: FailoverExplanation) -> str:
 
 
 def _traffic(answer: TopicExplanation) -> str:
-    text = f"{msgs_per_sec(answer.msgs_per_sec)} · {bytes_per_sec(answer.bytes_per_sec)}"
+    text = f"{in_out_rate(answer.msgs_per_sec)} · {bytes_per_sec(answer.bytes_per_sec)}"
     return f"{text} · {answer.unacked_messages:,} unacked" if answer.unacked_messages else text

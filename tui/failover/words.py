@@ -12,7 +12,15 @@ from tui.failover.titles import PANEL_TITLES
 from tui.kit.columns import REPORTED_SIGN
 from tui.kit.reported import comparison_hint, sums_text, sums_texts
 from tui.kit.verdict_words import shares_text
-from tui.kit.wording import msgs_per_sec, safe_name, shorten_middle, unmoved_text
+from tui.kit.wording import (
+    BUSIEST,
+    BUSIEST_SHORT,
+    judgement_word,
+    out_rate,
+    safe_name,
+    shorten_middle,
+    unmoved_text,
+)
 
 
 def hint(view: DashboardView) -> str:
@@ -68,7 +76,7 @@ def _flag_advice(view: DashboardView) -> str:
         return f"Press c to use {other}: better, {shares_text(verdict)}. f says why."
     if verdict.judgement == "worse":
         return f"With c, {other} would be worse: {shares_text(verdict)}. a adds a consumer, f says why."
-    return f"With c, {other} would be as even. a adds a consumer, f says why."
+    return f"With c, {other} would change nothing. a adds a consumer, f says why."
 
 
 def _alone(view: DashboardView) -> ConsumerRow | None:
@@ -89,12 +97,14 @@ def _happened(event: EventLine, view: DashboardView) -> str:
         return f"{words}: done."
     if not event.moved:
         alone = event.verdict is not None and not event.verdict.after.consumers
-        return f"{words}: {event.verdict.judgement if alone and event.verdict else unmoved_text(event)}."
+        return (
+            f"{words}: {judgement_word(event.verdict.judgement) if alone and event.verdict else unmoved_text(event)}."
+        )
     moved = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved"
     enough = "the fewest possible" if event.moved == event.least else f"{event.least:,} would be enough"
     if event.verdict is None:
         return f"{words}: {moved}, {enough}."
-    return f"{words}: {event.verdict.judgement}, {shares_text(event.verdict)}. {moved}, {enough}."
+    return f"{words}: {judgement_word(event.verdict.judgement)}, {shares_text(event.verdict)}. {moved}, {enough}."
 
 
 def _next(event: EventLine, view: DashboardView) -> str:
@@ -112,7 +122,7 @@ def _next(event: EventLine, view: DashboardView) -> str:
         return f"Press c to use {'modulo' if status.consistent_hashing else 'the hash ring'}, u to take the step back."
     if status.rule is RuleInForce.RING:
         if event.kind == "setting":
-            return "Try x to kill one."
+            return "d shows both, x kills a consumer."
         return "Try a to add one, f to ask why." if event.kind == "kill" else "Try x to kill one, f to ask why."
     return "f says why a topic goes where it goes, u takes the step back."
 
@@ -177,13 +187,12 @@ def foot_text(foot: TableFoot) -> str:
     """The line below the consumer table."""
     if foot.consumers == 0:
         return "nobody is connected"
-    parts = [counted(foot.partitions, "partition"), msgs_per_sec(foot.msgs_per_sec)]
+    parts = [counted(foot.partitions, "partition"), out_rate(foot.msgs_per_sec)]
     if foot.max_over_mean_partitions:
-        parts.append(f"max/mean active {foot.max_over_mean_partitions:.2f}")
-    if foot.max_over_mean_ring_share:
-        parts.append(f"ring {foot.max_over_mean_ring_share:.2f}")
-    if foot.max_over_mean_rate:
-        parts.append(f"rate {foot.max_over_mean_rate:.2f}")
+        ratios = [f"partitions {foot.max_over_mean_partitions:.2f}"]
+        ratios += [f"ring {foot.max_over_mean_ring_share:.2f}"] if foot.max_over_mean_ring_share else []
+        ratios += [f"traffic {foot.max_over_mean_rate:.2f}"] if foot.max_over_mean_rate else []
+        parts.append(f"{BUSIEST}: {', '.join(ratios)}")
     if foot.idle_consumers:
         parts.append(f"{foot.idle_consumers:,} idle")
     return " · ".join(parts)
@@ -204,8 +213,11 @@ def foot_texts(foot: TableFoot, reported: ReportedView | None = None) -> tuple[s
 def _own_texts(foot: TableFoot) -> tuple[str, ...]:
     if foot.consumers == 0:
         return (foot_text(foot),)
-    ratios = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)
+    ratios = {"ring": foot.max_over_mean_ring_share, "traffic": foot.max_over_mean_rate}
+    known = {of: ratio for of, ratio in ratios.items() if ratio}  # 0: nothing to divide
     idle = f" · {foot.idle_consumers:,} idle" if foot.idle_consumers else ""
-    named = ", ".join(f"{name} {ratio:.2f}" for name, ratio in zip(("active", "ring", "rate"), ratios, strict=True))
-    bare = " ".join(f"{ratio:.2f}" for ratio in ratios)
-    return foot_text(foot), f"max/mean: {named}{idle}", f"max/mean {bare}{idle}"
+    partitions = foot.max_over_mean_partitions
+    named = ", ".join(f"{of} {ratio:.2f}" for of, ratio in {"partitions": partitions, **known}.items())
+    short = [f"{BUSIEST_SHORT} {partitions:.1f}", *(f"{of} {ratio:.1f}" for of, ratio in known.items())]
+    shorter = (f"{BUSIEST}: {named}", ", ".join(short), ", ".join(short[:2]))
+    return foot_text(foot), *(f"{text}{idle}" for text in shorter)

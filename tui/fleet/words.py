@@ -15,7 +15,7 @@ from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
-from tui.kit.wording import msgs_per_sec, quantity, safe_name
+from tui.kit.wording import in_out_rate, out_rate, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
@@ -40,7 +40,7 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
         counted(totals.topics, "topic"),
-        f"{msgs_per_sec(totals.msg_rate_in)} in, {quantity(totals.msg_rate_out)} out",
+        f"{quantity(totals.msg_rate_in)} in/s, {quantity(totals.msg_rate_out)} out/s",
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
         counted(totals.bundles, "bundle"),
@@ -143,7 +143,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
         by_rate_text = f", {by_rate:,.2f} by messages" if by_messages else ""
         parts.append(f"the busiest has {uneven:,.2f} times its even share{by_rate_text}")
         if row.get("lost_msg_rate"):
-            parts.append(f"the others could take {msgs_per_sec(row['lost_msg_rate'])} more")
+            parts.append(f"the others could take {out_rate(row['lost_msg_rate'])} more")
     elif row["type"] == "Key_Shared":
         parts.append("no key trace shows how even it is")
     if row["findings"]:
@@ -152,9 +152,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
         waiting = row.get("msg_backlog_entries") or 0
-        parts.append(
-            f"{msgs_per_sec(row['msg_rate_out'])}" + (f", {quantity(waiting)} entries wait" if waiting else "")
-        )
+        parts.append(out_rate(row["msg_rate_out"]) + (f", {quantity(waiting)} entries wait" if waiting else ""))
     return "; ".join(parts)
 
 
@@ -169,7 +167,7 @@ def _namespace(row: Mapping[str, Any]) -> str:
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
         parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
-    parts.append(f"{msgs_per_sec(row['msg_rate_in'])} in, {quantity(row['msg_rate_out'])} out")
+    parts.append(f"{quantity(row['msg_rate_in'])} in/s, {quantity(row['msg_rate_out'])} out/s")
     return "; ".join(parts)
 
 
@@ -187,7 +185,7 @@ def _broker(row: Mapping[str, Any]) -> str:
     parts = [
         f"{safe_name(row['broker'])}{cluster}: {used}",
         f"next cycle of {row['shedder'] or 'its shedder'}: {row['next_outcome'].replace('-', ' ')}{compared}",
-        f"{counted(row['bundles'], 'bundle')}, {counted(row['topics'], 'topic')}, {msgs_per_sec(row['msg_rate'])}",
+        f"{counted(row['bundles'], 'bundle')}, {counted(row['topics'], 'topic')}, {in_out_rate(row['msg_rate'])}",
     ]
     if row["unloads"]:
         interrupted = counted(row["topics_interrupted"], "topic")

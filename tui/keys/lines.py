@@ -23,23 +23,29 @@ _WHY_FROM: Final = 78
 """And from this one on why, in a column of its own."""
 _SINCE: Final = 10
 _SLOT: Final = 6
+_PART: Final = 4
 _REASON: Final = 18
 
 
-def wait_heading(width: int) -> Text:
+def wait_heading(width: int, *, partitioned: bool = False) -> Text:
     """The headings above ``wait_line``."""
-    key = _key_width(width)
+    part = f"{'part':>{_PART}} " if partitioned else ""
+    key = _key_width(width) - len(part)
     since = f"{'since':>{_SINCE - 1}} " if width >= _SINCE_FROM else ""
     reason = f" {'why':<{_REASON}}" if width >= _WHY_FROM else ""
-    return Text(f"{'slot':>{_SLOT}} {'key':<{key}} {'msgs':>5}  {'to':<3} {'after':<9}{since}{reason}", no_wrap=True)
+    return Text(
+        f"{part}{'slot':>{_SLOT}} {'key':<{key}} {'msgs':>5}  {'to':<3} {'after':<9}{since}{reason}", no_wrap=True
+    )
 
 
 def wait_line(wait: WaitRow, rows: Sequence[KeyConsumerRow], width: int, colours: Palette) -> Text:
     """One slot that waits: its keys, how many messages, to whom they will go, and after whose acknowledgements."""
     dim, warn = hex_colour(colours.dim), hex_colour(colours.warn)
     text = Text(no_wrap=True)
+    if wait.partition >= 0:
+        text.append(f"{wait.partition:>{_PART}} ")
     text.append(f"{wait.slot:>{_SLOT}} ", dim)
-    text.append(fit(keys_shown(wait.keys), _key_width(width)))
+    text.append(fit(keys_shown(wait.keys), _key_width(width) - (_PART + 1 if wait.partition >= 0 else 0)))
     text.append(f" {quantity(wait.messages):>5}  ", f"bold {warn}")
     append_tag(text, wait.owner, rows, colours, 4)
     start = text.cell_len
@@ -95,18 +101,21 @@ def gap_line(gap: GapRow, width: int, colours: Palette) -> Text:
 def sent_line(message: str, width: int, colours: Palette) -> Text:
     """One message that went out; its number in fewer words where there is less room."""
     if cell_len(message) > width - 2:
-        message = message.replace(" (message ", " (#")
+        message = message.replace(" (message ", " (#").replace(" of partition ", ", p")
     text = Text(no_wrap=True)
     text.append("> ", f"bold {hex_colour(colours.good)}")
     text.append(cut_end(safe_name(message), max(1, width - 2)))
     return text
 
 
-def owned_columns(_rows: Sequence[KeyRow], width: int) -> Columns:
-    """A star for a key that the last step moved, the key, and three numbers."""
+def owned_columns(rows: Sequence[KeyRow], width: int) -> Columns:
+    """A star for a key that the last step moved, the key, its partition where there are any, and three numbers."""
+    partitioned = any(row.partition >= 0 for row in rows[:1])
+    part = 6 if partitioned else 0
     return (
         Column("moved", "", 2, left=True),
-        Column("key", "key", max(6, width - 2 - 7 - 7 - 6), left=True),
+        Column("key", "key", max(6, width - 2 - 7 - 7 - 6 - part), left=True),
+        *((Column("partition", "part", part),) if partitioned else ()),
         Column("slot", "slot", 7),
         Column("messages", "msgs", 7),
         Column("waiting", "wait", 6),
@@ -116,7 +125,7 @@ def owned_columns(_rows: Sequence[KeyRow], width: int) -> Columns:
 def owned_value(row: KeyRow, key: str) -> Value:
     """Return what a column is sorted by and exported with."""
     values: dict[str, Value] = {
-        "key": row.text, "slot": row.slot, "messages": row.messages, "waiting": row.waiting,
+        "key": row.text, "partition": row.partition, "slot": row.slot, "messages": row.messages, "waiting": row.waiting,
     }  # fmt: skip
     return values.get(key)
 
@@ -128,6 +137,8 @@ def owned_cell(row: KeyRow, column: Column, colours: Palette) -> Text:
             return Text("* " if row.moved else "  ", f"bold {hex_colour(colours.accent)}", no_wrap=True)
         case "key":
             return Text(fit(key_shown(row.text), column.width), no_wrap=True)
+        case "partition":
+            return _number(f"{row.partition}" if row.partition >= 0 else "-", column.width, "")
         case "slot":
             return _number(f"{row.slot}", column.width, hex_colour(colours.dim))
         case "messages":

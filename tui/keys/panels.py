@@ -81,6 +81,13 @@ def keys_status_parts(status: KeysStatus, saved: str, width: int) -> list[Part]:
     return fitted_parts(lambda cells: _parts(status, saved, cells, width), width)
 
 
+def partition_part(status: KeysStatus) -> str:
+    """How many partitions there are, and which one is shown."""
+    if status.partition < 0:
+        return f"{status.partitions:,} partitions" if status.partitions != 1 else "1 partition"
+    return f"partition {status.partition} of {status.partitions:,}"
+
+
 def _parts(status: KeysStatus, saved: str, name_cells: int, width: int) -> list[Ranked]:
     """All parts with how soon they may go: the highest number goes first."""
     words = mode_parts(status)
@@ -97,6 +104,7 @@ def _parts(status: KeysStatus, saved: str, name_cells: int, width: int) -> list[
         (4, several, "$dim"),
         (0, f"{GAP}{mode}", "$warn bold" if status.client_side else "$good bold"),
         (5, f": {status.form}", "$warn" if status.client_side else "$good"),
+        (1, f"{GAP}{partition_part(status)}" if status.partitions else "", "$accent bold"),
         (9, f"{GAP}{order}", "$dim"),
         *time_and_source(status, saved),
     ]

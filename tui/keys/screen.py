@@ -45,6 +45,7 @@ from tui.keys.lines import (
 )
 from tui.keys.panels import LuckPanel, keys_status_parts
 from tui.keys.words import (
+    NO_PARTITIONS,
     gap_sentence,
     key_remarks,
     keys_foot_texts,
@@ -54,6 +55,8 @@ from tui.keys.words import (
     luck_title,
     mode_in_few_words,
     moves_sentence,
+    partitions_sentence,
+    slots_title,
     wait_sentence,
 )
 from tui.kit.background import in_background, run_beside
@@ -130,6 +133,8 @@ class KeysScreen(DashboardScreen[KeysView]):
     compared: var[Comparison | None] = var(None)
 
     _sent_last = ""
+    _partition: int | None = None
+    """The partition that is shown alone; None: all of them."""
 
     def compose_status(self) -> Widget:
         return StatusLine(keys_status_parts, id="status").data_bind(KeysScreen.status, KeysScreen.saved)
@@ -174,12 +179,23 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     @property
     def now(self) -> KeysView:
-        view = self.store.shown.keys_view or self._shown
+        view = self._narrowed() or self._shown
         assert view is not None, "this screen is shown for Key_Shared subscriptions"
         return view
 
+    def _narrowed(self) -> KeysView | None:
+        """The view of the chosen partition; of all where the subscription has no such partition (any more)."""
+        view = self.store.shown.keys_view
+        if view is None or self._partition is None or self._partition >= view.status.partitions:
+            return view
+        return self.store.shown.keys_view_of(self._partition)
+
     def is_next_step(self, before: KeysView, view: KeysView) -> bool:
-        return before.status.subscription == view.status.subscription and super().is_next_step(before, view)
+        same = (before.status.subscription, before.status.partition) == (
+            view.status.subscription,
+            view.status.partition,
+        )
+        return same and super().is_next_step(before, view)
 
     @property
     def row_ids(self) -> Sequence[int]:
@@ -197,7 +213,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.blocked = blocked_ids(view.consumers)
         self.compared = None if view.reported is None else view.reported.comparison
         self.few_words = mode_in_few_words(view)
-        set_title(self.query_one("#ring"), f"1 slots 0 to {view.ring.space_size - 1}")
+        set_title(self.query_one("#ring"), slots_title(view))
         self.waiting = frozenset(wait.slot for wait in view.waits)
         self.ring = view.ring
         self.waits = view.waits
@@ -262,12 +278,12 @@ class KeysScreen(DashboardScreen[KeysView]):
         if self.store.is_large:
             run_beside(self, partial(self._list_owned, row), group="owned", exclusive=True)
         else:
-            self._open_list(self.store.shown.keys_of_consumer(consumer_id), row)
+            self._open_list(self.store.shown.keys_of_consumer(consumer_id, self._partition_shown), row)
 
     async def _list_owned(self, row: KeyConsumerRow) -> None:
         """List them once they are known: tens of thousands of slots take longer than a key may."""
         shown = self.store.shown
-        view = await in_background(shown.keys_of_consumer, row.consumer_id)
+        view = await in_background(shown.keys_of_consumer, row.consumer_id, self._partition_shown)
         if self.is_current and self.store.shown is shown:
             self._open_list(view, row)
 
@@ -277,6 +293,51 @@ class KeysScreen(DashboardScreen[KeysView]):
     def _explain_chosen(self, key: str | None) -> None:
         if key:
             self.complain(self.explain(key))
+
+    # partitions
+
+    @property
+    def _partition_shown(self) -> int | None:
+        """The partition of the view, None for all."""
+        partition = self.now.status.partition
+        return partition if partition >= 0 else None
+
+    def action_partition(self) -> None:
+        view = self.now.partitions
+        if view is None:
+            self.complain(NO_PARTITIONS)
+            return
+        last = len(view.rows) - 1
+        text = "" if self._partition_shown is None else str(self._partition_shown)
+        options = [str(row.partition) for row in view.rows if row.messages or row.keys]
+        self.ask("partition", "partition", text=text, placeholder=f"0 to {last}, or nothing for all", options=options)
+
+    def action_step_partition(self, by: int) -> None:
+        """Go on to the next partition, or to the one before; before the first one and after the last are all."""
+        count = self.now.status.partitions
+        if not count:
+            self.complain(NO_PARTITIONS)
+            return
+        place = (self.now.status.partition + 1 + by) % (count + 1)
+        self.complain(self.show_partition(None if place == 0 else place - 1))
+
+    def show_partition(self, partition: int | None) -> Rejection | None:
+        """Narrow the screen to a partition, or widen it to all (None)."""
+        count = self.now.status.partitions
+        if partition is not None and not 0 <= partition < count:
+            message = f"there is no partition {partition}; write 0 to {count - 1}" if count else NO_PARTITIONS
+            return Rejection("PartitionNotFound", message)
+        self._partition = partition
+        self.show_now()
+        return None
+
+    def answer(self, kind: str, text: str) -> Rejection | None:
+        """Carry out what was typed."""
+        if kind != "partition":
+            return super().answer(kind, text)
+        if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
+            return Rejection("PartitionNotFound", f"{text[:20]!r} is not a number of a partition")
+        return self.show_partition(int(text) if text else None)
 
     # the mode, messages, time
 
@@ -334,7 +395,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.query_one("#waiting", LineTable).lines = Lines(
             len(waits),
             lambda index, width: wait_line(waits[index], rows, width, colours),
-            wait_heading if waits else None,
+            partial(wait_heading, partitioned=self.now.status.partitions > 0) if waits else None,
         )
         self.set_class(bool(waits), "-waiting")
         self._describe_wait()
@@ -389,7 +450,7 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     def action_explain(self) -> None:
         is_quick = self.selected >= 0 and not self.store.is_large
-        rows = self.store.shown.keys_of_consumer(self.selected).keys if is_quick else ()
+        rows = self.store.shown.keys_of_consumer(self.selected, self._partition_shown).keys if is_quick else ()
         names = self.ring.topic_names if self.ring is not None else ()
         waiting = next((wait.keys[0] for wait in self.waits if wait.keys), "")
         default = self.topic or waiting or (rows[0].text if rows else names[0] if names else "")
@@ -436,6 +497,7 @@ class KeysScreen(DashboardScreen[KeysView]):
             (luck_title(view.luck), [KeyHelp("", view.luck.sentence)]),
             ("what waits", waits),
             ("gaps", gaps),
+            ("partitions", [KeyHelp("", partitions_sentence(view))] if view.partitions is not None else []),
             ("notices", notices or [KeyHelp("", "nothing else to note about what is shown")]),
         ]
         self.app.push_screen(HelpScreen([group for group in groups if group[1]], title="notices"))
@@ -455,6 +517,8 @@ class KeysScreen(DashboardScreen[KeysView]):
             self.complain(selection)
         elif selection.kind == "consumer":
             self.selected = selection.consumer_id
+        elif selection.kind == "partition":
+            self.complain(self.show_partition(selection.partition))
         elif selection.kind == "key":
             self.complain(self.explain(selection.topic))
         else:

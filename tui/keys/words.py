@@ -10,7 +10,15 @@ from engine.views.failover.model import EventLine
 from engine.views.keys.model import GapRow, KeyAnswer, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
 from engine.views.keys.words import verdict_text
 from tui.kit.reported import comparison_hint
-from tui.kit.wording import Remark, bytes_text, quantity, safe_name, shorten_middle
+from tui.kit.wording import (
+    BUSIEST,
+    BUSIEST_SHORT,
+    Remark,
+    bytes_text,
+    quantity,
+    safe_name,
+    shorten_middle,
+)
 
 MODES: Final = {
     "consistent-auto-split": (
@@ -39,6 +47,7 @@ _SHORT_RULES: Final = {
     "consistent-sticky": "sticky",
 }
 _NO_KEY: Final = "(empty key)"
+NO_PARTITIONS: Final = "the topic has no partitions"
 
 
 def mode_name(mode: str) -> str:
@@ -70,9 +79,33 @@ def name_at(view: KeysView, position: int) -> str:
     return safe_name(view.consumers[position].name) if position >= 0 else "nobody"
 
 
+def slots_title(view: KeysView) -> str:
+    """The title of the slots: of all partitions, or of the one that is shown."""
+    status, slots = view.status, f"1 slots 0 to {view.ring.space_size - 1}"
+    if not status.partitions:
+        return slots
+    return f"{slots}, partition {status.partition}" if status.partition >= 0 else slots
+
+
+def partitions_sentence(view: KeysView) -> str:
+    """Whose hash takes the partition of a key, which one has most, and what the hash leaves of the slots."""
+    status, partitions = view.status, view.partitions
+    if partitions is None:
+        return NO_PARTITIONS
+    busiest = max(partitions.rows, key=lambda row: (row.messages, -row.partition))
+    head = (
+        f"{counted(status.partitions, 'partition')}: {status.hashing} of {status.client} mod {status.partitions:,}"
+        f" takes the one of a key; the busiest is {busiest.partition} with {counted(busiest.messages, 'message')} of"
+        f" {counted(busiest.keys, 'key')}."
+    )
+    return f"{head} {partitions.sentence}." if partitions.sentence else head
+
+
 def wait_sentence(view: KeysView, wait: WaitRow) -> str:
     """Who waits for whom, since when, and what ends it, in one or two sentences."""
-    what = f"{counted(wait.messages, 'message')} of {keys_shown(wait.keys)} {'waits' if wait.messages == 1 else 'wait'}"
+    where = f" in partition {wait.partition}" if wait.partition >= 0 and view.status.partition < 0 else ""
+    verb = "waits" if wait.messages == 1 else "wait"
+    what = f"{counted(wait.messages, 'message')} of {keys_shown(wait.keys)}{where} {verb}"
     whom = f" for {name_at(view, wait.owner)}" if wait.owner >= 0 else ""
     since = f" since {wait.since_ms:,} ms" if wait.since_ms >= 0 else ""
     held = ", ".join(f"{name_at(view, who)} holds {counted(count, 'message')}" for who, count in wait.holders)
@@ -146,11 +179,11 @@ def keys_foot_texts(foot: KeysFoot) -> tuple[str, ...]:
     unowned = f" · {counted(foot.unowned_slots, 'slot')} unowned" if foot.unowned_slots else ""
     bare = " ".join(f"{ratio:.2f}" for ratio in ratios if ratio)
     return (
-        f"{amounts} · max/mean {named}{idle}{unowned}",
-        f"{quantity(foot.keys)} keys · max/mean {named}{idle}{gap}",
-        f"max/mean {named}{idle}{gap}",
-        f"max/mean {bare}{idle}{gap}",
-        f"max/mean {bare}{idle}",
+        f"{amounts} · {BUSIEST}: {named}{idle}{unowned}",
+        f"{quantity(foot.keys)} keys · {BUSIEST_SHORT}: {named}{idle}{gap}",
+        f"{BUSIEST_SHORT}: {named}{idle}{gap}",
+        f"{BUSIEST_SHORT} {bare}{idle}{gap}",
+        f"{BUSIEST_SHORT} {bare}{idle}",
     )
 
 
@@ -240,6 +273,7 @@ def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
     remarks = [
         Remark("key", key_shown(answer.text)),
         Remark("owner", owner, main=True),
+        *([Remark("partition", answer.path.sentence)] if answer.path is not None else []),
         Remark("rule", answer.sentence),
         Remark("waits", answer.obstacle or _free_way(why)),
         Remark("bytes", bytes_text(why.slot.key) or "none: the key is empty"),
@@ -258,6 +292,8 @@ def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
     if why.draining is not None:
         entry = why.draining
         remarks.append(Remark("draining", f"since {entry.since_ms:,} ms, {counted(entry.unacked, 'message')} to go"))
+    if answer.path is not None and answer.path.resonance is not None:
+        remarks.append(Remark("slots", answer.path.resonance.sentence))
     return (*remarks, *_others(answer.rivals))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.text import counted
-from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent
+from tui.kit.wording import bytes_per_sec, in_out_rate, percent
 
 
 def compared_text(measure: str, figure: float, limit: float) -> str:
@@ -43,7 +43,7 @@ def _number(measure: str, value: float) -> str:
     if measure in ("low-hits", "high-hits"):
         return counted(round(value), "cycle")
     if measure == "messages":
-        return msgs_per_sec(value)
+        return in_out_rate(value)
     if measure == "bytes":
         return bytes_per_sec(value)
     return f"{value:,.3g}"

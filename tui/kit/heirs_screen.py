@@ -20,7 +20,18 @@ from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fi
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
-from tui.kit.wording import NOBODY, fit, percent, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import (
+    BUSIEST,
+    BUSIEST_SHORT,
+    NOBODY,
+    fit,
+    judgement_word,
+    percent,
+    quantity,
+    safe_name,
+    short_topic,
+    shorten_middle,
+)
 
 HEIRS_NAMED: Final = 6
 """Heirs that the head names; the table has every topic."""
@@ -120,7 +131,7 @@ def losses_head(view: LossesView) -> str:
     """The present unevenness, and how many losses would make it worse."""
     rate = f", by messages {view.max_over_mean_rate:.2f}" if view.max_over_mean_rate else ""
     worse = sum(row.judgement == "worse" for row in view.rows)
-    now = f"now max/mean {view.max_over_mean:.2f}{rate}"
+    now = f"now {BUSIEST} {view.max_over_mean:.2f}{rate}"
     return f"{counted(len(view.rows), 'consumer')}; {now}; {worse:,} of these losses would be worse"
 
 
@@ -152,7 +163,7 @@ def handover_texts(row: HandoverRow) -> tuple[str, ...]:
 
 def handover_columns(rows: Sequence[HandoverRow], width: int, noun: str, sides: tuple[str, str]) -> Columns:
     """The columns of a table of what changes hands: topic or key, from, to, traffic, unacknowledged messages."""
-    messages = "msg/s" if noun != SLOT else "messages"
+    messages = "out/s" if noun != SLOT else "messages"
     whole = max((len(short_topic(row.name)) for row in rows), default=5) + 2
     name = NameColumn("topic" if noun != SLOT else "known key", whole, min(whole, 30), 12)
     always = (Column("to", sides[1], 16, left=True, most=40), Column("rate", messages, 9))
@@ -186,7 +197,7 @@ def _loss_columns(rows: Sequence[LossRow], width: int, noun: str) -> Columns:
         Column("busiest", "busiest then", 14, True, 40),
     )
     others = (
-        Column("ratio", "max/mean", 10),
+        Column("ratio", BUSIEST_SHORT, 12),
         Column("moved", "moved", 8),
         Column("items", f"{noun}s", 11),
         Column("heirs", "heirs", 7),
@@ -215,7 +226,7 @@ def _loss_cell(row: LossRow, column: Column, colours: Palette) -> Text:
     match column.key:
         case "verdict":
             style = hex_colour(judgement_colour(row.judgement, colours))
-            return Text(row.judgement.ljust(column.width), style, no_wrap=True)
+            return Text(judgement_word(row.judgement).ljust(column.width), style, no_wrap=True)
         case "name":
             return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
         case "busiest":

@@ -58,20 +58,30 @@ def seen_text(time: SeenTime, *, short: bool = False) -> str:
     >>> seen_text(SeenTime(-1, 1_795_258_955_109, 1, 1)), seen_text(SeenTime(1_795_258_955_109, -1, 2, 3), short=True)
     ('seen after 2026-11-21 11:02:35Z', 'seen 11:02:35Z (2/3)')
     """
-    moment = f" ({time.moment}/{time.moments})" if time.moments > 1 else ""
-    at_ms, after = (time.at_ms, "") if time.at_ms >= 0 else (time.not_before_ms, "after ")
-    if at_ms < 0:
-        return f"seen at an unknown time{moment}" if not short else f"seen{moment}"
-    return f"seen {after}{'' if short else day_text(at_ms)}{clock_text(at_ms)}{moment}"
+    if time.at_ms < 0 and time.not_before_ms < 0:
+        return f"time of the report unknown{_moment_of(time)}"
+    return f"seen {_when(time, short=short)}{_moment_of(time)}"
 
 
 def table_remark(view: ReportedView | None) -> str:
-    """The remark in a table's title: when the numbers with a sign were seen, or since when all are computed."""
+    """The remark in a table's title: what the sign means and since when, or since when all numbers are computed."""
     if view is None:
         return ""
     if view.computed_from:
-        return f"computed from step {view.computed_from} on"
-    return f"{REPORTED_SIGN} {seen_text(view.time, short=True)}"
+        return f"what-if: computed from step {view.computed_from} on"
+    time = view.time
+    if time.at_ms < 0 and time.not_before_ms < 0:
+        return f"{REPORTED_SIGN} = as reported{_moment_of(time)}"
+    return f"{REPORTED_SIGN} {seen_text(time, short=True)}"
+
+
+def _when(time: SeenTime, *, short: bool) -> str:
+    at_ms, after = (time.at_ms, "") if time.at_ms >= 0 else (time.not_before_ms, "after ")
+    return f"{after}{'' if short else day_text(at_ms)}{clock_text(at_ms)}"
+
+
+def _moment_of(time: SeenTime) -> str:
+    return f" ({time.moment}/{time.moments})" if time.moments > 1 else ""
 
 
 def blocked_ids(rows: Iterable[Seen]) -> frozenset[int]:

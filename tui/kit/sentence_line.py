@@ -13,8 +13,8 @@ from textual.widget import Widget
 from tui.kit.plain_text import assembled, plain
 
 SIGNS: Final = {
-    "hint": "?",
-    "preview": "?",
+    "hint": "›",
+    "preview": "›",
     "caption": "»",
     "refusal": "!",
     "notice": "i",

@@ -129,6 +129,7 @@ class Shown:
         self._moment = moment
         self._problems = problems
         self._notes = notes
+        self._keys_views: dict[int | None, KeysView] = {}
 
     @cached_property
     def topics(self) -> frozenset[str]:
@@ -165,16 +166,26 @@ class Shown:
             view = with_reported(view, self._reported, self._moment, subject)
         return with_load_reports(view, self._reported, self._moment)
 
-    @cached_property
+    @property
     def keys_view(self) -> KeysView | None:
         """The view of the shown Key_Shared subscription; None where something else is shown."""
+        return self.keys_view_of(None)
+
+    def keys_view_of(self, partition: int | None) -> KeysView | None:
+        """The same narrowed to a partition that the subscription has."""
         if self.kind != "keys":
             return None
+        view = self._keys_views.get(partition)
+        if view is None:
+            view = self._keys_views[partition] = self._new_keys_view(partition)
+        return view
+
+    def _new_keys_view(self, partition: int | None) -> KeysView:
         from engine.views.keys.view import keys_view
 
-        view = keys_view(self.timeline, self.key, notes=self._notes)
+        view = keys_view(self.timeline, self.key, partition=partition, notes=self._notes)
         view = replace(view, status=replace(view.status, subscriptions=self.places.keys))
-        subject = subject_of(self.timeline, self.key)
+        subject = None if partition is not None else subject_of(self.timeline, self.key)
         return view if subject is None else keys_with_reported(view, self._reported, self._moment, subject)
 
     @cached_property
@@ -289,11 +300,11 @@ class Shown:
 
         return key_answer(self.timeline, self.key, key_text)
 
-    def keys_of_consumer(self, consumer_id: int) -> ConsumerKeysView:
+    def keys_of_consumer(self, consumer_id: int, partition: int | None = None) -> ConsumerKeysView:
         """Return the slots and the known keys that a consumer of the shown Key_Shared subscription has."""
         from engine.views.keys.answers import keys_of_consumer
 
-        return keys_of_consumer(self.timeline, self.key, consumer_id)
+        return keys_of_consumer(self.timeline, self.key, consumer_id, partition=partition)
 
     # producers
 

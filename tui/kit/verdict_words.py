@@ -9,7 +9,17 @@ from engine.compare.verdict import Evenness, Judgement, Verdict
 from engine.config import FLAG
 from engine.text import counted
 from themes.palettes import Palette, Rgb
-from tui.kit.wording import Remark, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
+from tui.kit.wording import (
+    BUSIEST,
+    Remark,
+    bytes_per_sec,
+    judgement_word,
+    out_rate,
+    percent,
+    quantity,
+    safe_name,
+    short_topic,
+)
 
 if TYPE_CHECKING:
     from engine.compare.goal import Goal
@@ -25,13 +35,13 @@ def shares_text(verdict: Verdict) -> str:
     >>> import numpy as np
     >>> even, two = (evenness_of(np.array(items), np.zeros(3), 6) for items in ([2, 2, 2], [4, 2, 0]))
     >>> shares_text(Verdict("worse", "items", even, two, 2, 2, 6, 0.0, 0.0, 0))
-    'max/mean 1.00 → 2.00, 0 → 1 idle'
+    'busiest ÷ average 1.00 → 2.00, 0 → 1 idle'
     """
     before, after = verdict.before, verdict.after
     if verdict.judged_by == "nobody":
         return f"{before.items - before.owned:,} → {after.items - after.owned:,} without a consumer"
     if before.consumers == after.consumers:
-        text = f"max/mean {before.max_over_mean:.2f} → {after.max_over_mean:.2f}"
+        text = f"{BUSIEST} {before.max_over_mean:.2f} → {after.max_over_mean:.2f}"
         if verdict.judged_by == "messages":
             text += f", by messages {before.max_over_mean_rate:.2f} → {after.max_over_mean_rate:.2f}"
     else:
@@ -57,7 +67,7 @@ def moved_text(verdict: Verdict, noun: str = "partition") -> str:
     verb = "moves" if verdict.moved == 1 else "move"
     text = f"{verdict.moved:,} of {counted(verdict.items, noun)} {verb}, at least {verdict.least:,} must"
     if verdict.msgs_per_sec or verdict.bytes_per_sec:
-        text += f", {msgs_per_sec(verdict.msgs_per_sec)}, {bytes_per_sec(verdict.bytes_per_sec)}"
+        text += f", {out_rate(verdict.msgs_per_sec)}, {bytes_per_sec(verdict.bytes_per_sec)}"
     if verdict.unacked_at_risk:
         text += f"; {counted(verdict.unacked_at_risk, 'message')} may be delivered twice"
     return text
@@ -65,7 +75,7 @@ def moved_text(verdict: Verdict, noun: str = "partition") -> str:
 
 def verdict_text(verdict: Verdict, noun: str = "partition") -> str:
     """A verdict in one line, before the change is taken."""
-    return f"{verdict.judgement}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
+    return f"{judgement_word(verdict.judgement)}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
 
 
 def judgement_colour(judgement: Judgement, colours: Palette) -> Rgb:
@@ -112,7 +122,7 @@ def _numbers(kind: str, sizing: Sizing, goal: Goal) -> Iterator[Remark]:
         loss = f", {row.after_loss:.2f} after a loss" if row.after_loss else ""
         chance = f", by chance {row.chance_low:.2f} to {row.chance_high:.2f}" if row.chance_high else ""
         met = " (meets it)" if row.good else ""
-        yield Remark(f"{row.number:,}", f"max/mean {row.max_over_mean:.2f}{loss}{chance}{met}")
+        yield Remark(f"{row.number:,}", f"{BUSIEST} {row.max_over_mean:.2f}{loss}{chance}{met}")
 
 
 def _flag(verdict: Verdict, *, on: bool) -> tuple[Remark, ...]:
@@ -126,15 +136,15 @@ def _flag(verdict: Verdict, *, on: bool) -> tuple[Remark, ...]:
 
 def worth(before: Score, after: Score, *, survive: bool) -> str:
     """How even it was and would be."""
-    text = f"max/mean {before.now:.2f} → {after.now:.2f}"
+    text = f"{BUSIEST} {before.now:.2f} → {after.now:.2f}"
     return text + (f", after any one loss {before.after_loss:.2f} → {after.after_loss:.2f}" if survive else "")
 
 
 def sizing_answer(kind: str, sizing: Sizing, goal: Goal) -> str:
     """The smallest number that meets the goal, or that none does."""
-    wanted = f"max/mean {goal.max_over_mean:.2f}{' after any one loss too' if goal.survive else ''}"
+    wanted = f"{BUSIEST} {goal.max_over_mean:.2f}{' after any one loss too' if goal.survive else ''}"
     if goal.busiest_msgs:
-        wanted += f", at most {quantity(goal.busiest_msgs)} msg/s for one"
+        wanted += f", at most {quantity(goal.busiest_msgs)} out/s for one"
     if sizing.smallest is None:
         return f"no number of {kind} up to {sizing.rows[-1].number:,} meets {wanted}; there are {sizing.now:,} now"
     between = f"{sizing.smallest:,}"
@@ -143,9 +153,19 @@ def sizing_answer(kind: str, sizing: Sizing, goal: Goal) -> str:
     return f"{between} meets {wanted}; there are {sizing.now:,} now"
 
 
+def _fast_producer(sizing: Sizing) -> str:
+    fast = sizing.fastest
+    if fast is None or fast.partitions >= sizing.rows[-1].number:
+        return ""
+    where = f"{quantity(fast.msgs_per_sec)} msg/s to {counted(fast.partitions, 'partition')}"
+    return f"{safe_name(fast.name)} sends {where}: more partitions take nothing off them unless its router takes more"
+
+
 def what_rules(kind: str, sizing: Sizing) -> str:
-    """The partition, key or topic whose share of all messages no number of consumers can divide; "" for none."""
-    if kind == "partitions" or not sizing.hottest or sizing.hottest_share <= HOT / max(sizing.now, 1):
+    """What no number can divide: a partition, key or topic by its share of all messages, a producer; "" for none."""
+    if kind == "partitions":
+        return _fast_producer(sizing)
+    if not sizing.hottest or sizing.hottest_share <= HOT / max(sizing.now, 1):
         return ""
     share = percent(sizing.hottest_share)
     if kind == "bundles":
@@ -157,5 +177,5 @@ def what_rules(kind: str, sizing: Sizing) -> str:
     text = f"{more}, key {safe_name(sizing.hottest)} has {share} of all messages and stays on one consumer"
     least = sizing.hottest_share * sizing.now if kind == "consumers" else 0.0
     if least > 1:
-        text += f": by messages max/mean {least:.2f} at the least with {sizing.now:,}, and more with more"
+        text += f": by messages {BUSIEST} {least:.2f} at the least with {sizing.now:,}, and more with more"
     return text

@@ -159,6 +159,7 @@ def _of_cause(cause: Cause) -> list[Remark]:
         remarks.append(Remark("by", safe_name(joined(cause.by, NAMED))))
     if cause.setting is not None:
         remarks.append(Remark("setting", safe_name(setting_text(cause.setting))))
+    remarks += (Remark("looks like", bug.text) for bug in cause.looks_like)
     remarks.append(Remark("from", ", ".join(cause.fields)))
     return remarks
 

@@ -16,9 +16,13 @@ from rich.cells import cell_len, chop_cells
 from engine.text import counted, visible
 
 if TYPE_CHECKING:
+    from engine.compare.verdict import Judgement
     from engine.views.failover.model import EventLine
 from dataclasses import dataclass
 
+BUSIEST: Final = "busiest ÷ average"
+BUSIEST_SHORT: Final = "busiest÷avg"
+"""The load of the fullest over the mean: 1 is even."""
 NO_NAME: Final = "(no name)"
 NOBODY: Final = "nobody"
 _ELLIPSIS: Final = "…"
@@ -109,6 +113,11 @@ def fit(text: str, cells: int) -> str:
     return short + " " * (cells - cell_len(short))
 
 
+def judgement_word(judgement: Judgement) -> str:
+    """A verdict in words."""
+    return "no change" if judgement == "even" else judgement
+
+
 def percent(share: float) -> str:
     """A fraction as a percentage with one decimal.
 
@@ -139,9 +148,14 @@ def quantity(value: float) -> str:
     return f"{value:.0f}{_UNITS[unit]}" if round(value, 1) >= 100 else f"{value:.1f}{_UNITS[unit]}"
 
 
-def msgs_per_sec(value: float) -> str:
-    """A message rate with its unit."""
-    return f"{quantity(value)} msg/s"
+def out_rate(value: float) -> str:
+    """Messages per second to consumers."""
+    return f"{quantity(value)} out/s"
+
+
+def in_out_rate(value: float) -> str:
+    """Messages per second from producers and to consumers, added up as brokers do for bundles."""
+    return f"{quantity(value)} in+out/s"
 
 
 def bytes_per_sec(value: float) -> str:
@@ -193,7 +207,7 @@ def _left_alone(event: EventLine, noun: str = "partition") -> str:
     if verdict is None or verdict.judged_by != "nobody":
         return ""
     left = verdict.after.items - verdict.after.owned
-    return f"{verdict.judgement}: {left:,} of {counted(verdict.after.items, noun)} without a consumer"
+    return f"{judgement_word(verdict.judgement)}: {left:,} of {counted(verdict.after.items, noun)} without a consumer"
 
 
 def event_effect_short(event: EventLine) -> str:
@@ -208,7 +222,7 @@ def event_effect_short(event: EventLine) -> str:
 
 def _judged(event: EventLine) -> str:
     """The verdict in a word, before the numbers."""
-    return f"{event.verdict.judgement}: " if event.verdict is not None else ""
+    return f"{judgement_word(event.verdict.judgement)}: " if event.verdict is not None else ""
 
 
 _NUMBERED: Final = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,9})", re.DOTALL)

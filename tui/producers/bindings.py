@@ -47,6 +47,7 @@ PLACE: Final = (
 BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
+    **same_reason("P()", "one partition is shown alone on the screen of a Key_Shared subscription"),
     **same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do"),
     "h": "heirs are for consumers: nobody inherits what a producer sends",
     "d": "steps are compared by what consumers have; here u and ctrl+r go back and forth",

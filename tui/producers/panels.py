@@ -14,14 +14,14 @@ from textual.reactive import reactive, var
 from textual.strip import Strip
 
 from engine.text import counted
-from engine.views.producers.model import CountsView, PartitionsView, ProducerRow, ProducersStatus, ProducersView
+from engine.views.producers.model import CountsView, ProducerRow, ProducersStatus, ProducersView
 from themes.palettes import hex_colour
 from tui.drawing.cost_curve import CostPicture, draw_costs, line_inks
 from tui.drawing.producer_matrix import MatrixPicture, draw_matrix
 from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, set_subtitle
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, time_and_source
-from tui.kit.wording import short_topic, shorten_middle
+from tui.kit.wording import quantity, short_topic, shorten_middle
 from tui.producers.words import cost_rows, costs_text
 
 
@@ -80,7 +80,7 @@ class MatrixPanel(LinePanel, can_focus=True):
     def forget(self) -> None:
         """Draw and describe the mark again: it may be on another partition."""
         if self.view is not None:
-            set_subtitle(self, partition_sentence(self.view.partitions, self.column, self.view.status.brokers))
+            set_subtitle(self, partition_sentence(self.view, self.column))
         super().forget()
 
     def action_select(self, by: int) -> None:
@@ -118,8 +118,9 @@ def picture_of(view: ProducersView, selected: int, column: int, *, by_producer: 
     )
 
 
-def partition_sentence(partitions: PartitionsView, at: int, brokers: int) -> str:
+def partition_sentence(view: ProducersView, at: int) -> str:
     """The marked partition in a few words."""
+    partitions, rates = view.partitions, view.rates
     if not 0 <= at < partitions.count:
         return ""
     down = ", not served" if any(partition == at for partition, _ in partitions.failing) else ""
@@ -127,7 +128,8 @@ def partition_sentence(partitions: PartitionsView, at: int, brokers: int) -> str
     waits = f", {pending:,} waiting" if pending else ""
     producers, messages = int(partitions.producers[at]), int(partitions.messages[at])
     amounts = f"{counted(producers, 'producer')}, {counted(messages, 'message')}{waits}"
-    return f"partition {at} on broker {at % brokers}: {amounts}{down}"
+    rate = "" if rates is None else f", {quantity(float(rates.msgs_per_sec[at]))} in/s"
+    return f"partition {at} on broker {at % view.status.brokers}: {amounts}{rate}{down}"
 
 
 MARKS = "elp"

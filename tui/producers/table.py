@@ -27,8 +27,9 @@ _EASY_NAME: Final = 15
 def producer_columns(rows: Sequence[ProducerRow], width: int) -> Columns:
     """The columns for a table ``width`` cells wide, most important first to stay.
 
-    Tag, name and opened partitions are always there; sent messages come next, then what the last step opened, waiting
-    messages where there are any, the router, what happened last, the client where there are several, the state.
+    Tag, name and opened partitions are always there; rates where there are any and sent messages come next, then what
+    the last step opened, waiting messages where there are any, the router, what happened last, the client where there
+    are several, the state.
     """
     longest = max((cell_len(_name(row)) for row in rows), default=0) + 1
     clients = len({row.client for row in rows}) > 1
@@ -41,6 +42,7 @@ def producer_columns(rows: Sequence[ProducerRow], width: int) -> Columns:
             _numbers("opened", "open", (row.opened for row in rows)),
         ],
         [
+            *([_numbers("rate", "in/s", rates)] if (rates := _rates(rows)) else []),
             _numbers("sent", "sent", (row.sent_msgs for row in rows)),
             *([_numbers("pending", "wait", pending)] if any(pending) else []),
             Column("gained", "new", 1 + _numbers("gained", "new", (row.gained for row in rows)).width),
@@ -53,13 +55,30 @@ def producer_columns(rows: Sequence[ProducerRow], width: int) -> Columns:
             Column("last", "what happened last", _LAST_CELLS[0], left=True, most=_LAST_CELLS[1]),
         ],
         (
-            *("tag", "name", "client", "router", "start", "opened", "known", "bar", "gained", "sent", "pending"),
+            *(
+                "tag",
+                "name",
+                "client",
+                "router",
+                "start",
+                "opened",
+                "known",
+                "bar",
+                "gained",
+                "rate",
+                "sent",
+                "pending",
+            ),
             *("state", "last"),
         ),
     )
 
 
-def _numbers(key: str, label: str, numbers: Iterable[int]) -> Column:
+def _rates(rows: Sequence[ProducerRow]) -> list[float]:
+    return [row.msgs_per_sec for row in rows if row.msgs_per_sec is not None]
+
+
+def _numbers(key: str, label: str, numbers: Iterable[float]) -> Column:
     """A column as wide as its heading and its numbers are."""
     return Column(key, label, 1 + max(len(label), *(len(quantity(number)) for number in numbers), 0))
 
@@ -98,7 +117,15 @@ class ProducerCells:
         return self._number(row, column)
 
     def _number(self, row: ProducerRow, column: Column) -> Text:
-        numbers = {"opened": row.opened, "known": row.known, "sent": row.sent_msgs, "pending": row.pending_msgs}
+        if column.key == "rate" and row.msgs_per_sec is None:
+            return Text("-".rjust(column.width - 1) + " ", hex_colour(self.colours.dim), no_wrap=True)
+        numbers: dict[str, float] = {
+            "opened": row.opened,
+            "known": row.known,
+            "rate": row.msgs_per_sec or 0.0,
+            "sent": row.sent_msgs,
+            "pending": row.pending_msgs,
+        }
         number = numbers[column.key]
         style = hex_colour(self.colours.dim) if not number or column.key == "known" else ""
         if column.key == "pending" and number:
@@ -123,6 +150,7 @@ def producer_value(row: ProducerRow, key: str) -> Value:
         "known": row.known,
         "gained": row.gained,
         "sent": row.sent_msgs,
+        "rate": row.msgs_per_sec,
         "pending": row.pending_msgs,
         "state": row.state,
         "last": row.last,

@@ -10,6 +10,7 @@ from engine.views.producers.model import (
     CountsView,
     ProducersFoot,
     ProducersView,
+    RatesView,
     SendAnswer,
     StatisticsRow,
     StatisticsView,
@@ -129,7 +130,24 @@ def state_hint(view: ProducersView) -> str:
     )
     if foot.full:
         return f"{opened} {_full(foot)}"
+    if view.rates is not None and view.rates.hottest >= 0:
+        return rates_sentence(view, view.rates)
     return f"{opened} T sends by all, t by the selected one, m adds partitions, f says what a send would do."
+
+
+def rates_sentence(view: ProducersView, rates: RatesView) -> str:
+    """What partitions get from producers with rates: all of them, the hottest, and those without."""
+    total, hot = float(rates.msgs_per_sec.sum()), float(rates.msgs_per_sec[rates.hottest])
+    times = f"{rates.busiest_over_average:.1f} times the average"
+    fastest = f"most of it from {name_at(view, rates.fastest)}" if rates.fastest >= 0 else ""
+    parts = [
+        f"{quantity(total)} in/s",
+        f"partition {rates.hottest} gets {quantity(hot)} ({times}, {fastest})",
+        *([f"{rates.without:,} of {view.foot.partitions:,} get nothing"] if rates.without else []),
+        *([f"{quantity(rates.waiting_msgs_per_sec)} in/s wait"] if rates.waiting_msgs_per_sec else []),
+        *([f"{quantity(rates.failing_msgs_per_sec)} in/s fail"] if rates.failing_msgs_per_sec else []),
+    ]
+    return f"{', '.join(parts)}."
 
 
 def _full(foot: ProducersFoot) -> str:

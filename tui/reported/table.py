@@ -34,7 +34,7 @@ def subscription_columns(rows: Sequence[SubscriptionRow], width: int) -> Columns
         [
             *seen.important,
             *seen.others,
-            Column("rate", "*msg/s", 7),
+            Column("rate", "*out/s", 7),
             *([Column("client", "*client", min(client + 1, 24), left=True)] if client else []),
             *([Column("address", "*address", min(address + 1, 24), left=True)] if address else []),
         ],
@@ -93,7 +93,7 @@ def topic_columns(rows: Sequence[TopicRow], width: int) -> Columns:
             *([Column("active", "*active", 8)] if any(row.active >= 0 for row in rows) else []),
             *([Column("replay", "*replay", 8)] if any(row.in_replay for row in rows) else []),
             *([Column("delayed", "*delayed", 9)] if any(row.delayed for row in rows) else []),
-            Column("rate", "*msg/s", 7),
+            Column("rate", "*out/s", 7),
             Column("consumers", "*consumers", 11),
         ],
         ("sign", "name", "active", "backlog", "unack", "replay", "delayed", "rate", "consumers"),

@@ -16,6 +16,7 @@ from engine.cluster.commands import (
     ProducerCommand,
     RecoverPartition,
     SendByProducers,
+    SetProducerRate,
 )
 from engine.cluster.grammar.words import LineReader
 from engine.cluster.producers.state import ProducerPlan
@@ -27,19 +28,22 @@ PRODUCER_FORMS: Final[Mapping[str, str]] = {
         "producer add [count N] [lazy] [partial N [above]] [router round-robin|single] [client java|python|cpp]"
         " [named NAME] [access MODE] [hashing SCHEME] [batching on|off] [queue N] [across N] [on TOPIC],"
         " producer send NAME|#N|all [key KEY] [times N] [size BYTES] [on TOPIC],"
+        " producer rate NAME|#N|all MSGS [size BYTES] [key KEY | keys N] [on TOPIC],"
         " or producer close NAME|#N [on TOPIC]"
     ),
 }
 
 
 def _producer(line: LineReader) -> ProducerCommand:
-    action = line.take("add, send or close")
+    action = line.take("add, send, rate or close")
     if action == "add":
         return _add(line)
     if action == "send":
         return _send(line)
+    if action == "rate":
+        return _rate(line)
     if action != "close":
-        line.refuse("SyntaxError", f"producers can add, send or close, not {action[:40]!r}", action)
+        line.refuse("SyntaxError", f"producers can add, send, rate or close, not {action[:40]!r}", action)
     who = line.word("NAME|#N")
     topic = line.producer_topic(line.take("TOPIC") if line.option("on") else None)
     return CloseProducer(topic, line.producer(who, topic))
@@ -108,6 +112,28 @@ def _send(line: LineReader) -> ProducerCommand:
     number = None if who is None else line.producer(who, chosen)
     size_bytes = DEFAULT_MSG_SIZE_BYTES if size is None else size
     return SendByProducers(chosen, number, key, 1 if times is None else times, size_bytes)
+
+
+def _rate(line: LineReader) -> ProducerCommand:
+    who = None if line.option("all") else line.word("NAME|#N|all")
+    rate = line.decimal("MSGS")
+    size: int | None = None
+    key: str | None = None
+    keys: int | None = None
+    topic: str | None = None
+    while (option := line.option("size", "key", "keys", "on")) is not None:
+        if option == "size":
+            size = line.once("size", size, line.number("BYTES"))
+        elif option == "key":
+            key = line.once("key", key, line.take("KEY"))
+        elif option == "keys":
+            keys = line.once("keys", keys, line.number("N"))
+        else:
+            topic = line.once("on", topic, line.take("TOPIC"))
+    chosen = line.producer_topic(topic)
+    number = None if who is None else line.producer(who, chosen)
+    size_bytes = DEFAULT_MSG_SIZE_BYTES if size is None else size
+    return SetProducerRate(chosen, number, rate, size_bytes, key, keys or 0)
 
 
 def _partition(line: LineReader) -> ProducerCommand:

@@ -13,10 +13,12 @@
     subscribe NAME to TOPIC [unordered]              share MODE [points N] [of SUBSCRIPTION]
     add NAME ranges START-END,... [to SUBSCRIPTION]  send KEY... [batched] [times N] [to SUBSCRIPTION]
     wait MILLISECONDS                                ack NAME|#ID|all [key KEY] [count N] [of SUBSCRIPTION]
+    route CLIENT [HASHING] [of SUBSCRIPTION]
 
     producer add [count N] [lazy] [partial N] [...]  partition fail N [on TOPIC]
     producer send NAME|#N|all [key KEY] [times N]    partition recover N [on TOPIC]
     producer close NAME|#N [on TOPIC]
+    producer rate NAME|#N|all MSGS [size BYTES] [key KEY | keys N] [on TOPIC]
 
 Words are those of ``words``. A word in quotes is never an option and never an id. Where a namespace or a
 range is written so oddly that the slash does not part them, ``split NAMESPACE bundle RANGE`` takes any two texts.
@@ -42,6 +44,7 @@ from engine.cluster.commands import (
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    RouteKeys,
     SendKeys,
     SetPriorityLevel,
     SetRelease,
@@ -78,6 +81,7 @@ COMMAND_FORMS: Final[Mapping[str, str]] = {
     "redo": "redo",
     "release": "release VERSION",
     "rename": "rename NAME|#ID to NEW [of SUBSCRIPTION]",
+    "route": "route CLIENT [HASHING] [of SUBSCRIPTION]",
     "send": "send KEY... [batched] [times N] [to SUBSCRIPTION]",
     "set": "set SETTING VALUE",
     "share": "share MODE [points N] [of SUBSCRIPTION]",
@@ -104,6 +108,18 @@ def _share(line: LineReader) -> Command:
     unnamed = DEFAULT_POINTS if mode == SharingMode.CONSISTENT_STICKY.value else 0
     points = line.number("N") if line.option("points") else unnamed
     return ShareKeys(line.subscription_option("of"), mode, points)
+
+
+def _route(line: LineReader) -> Command:
+    client = line.take("CLIENT")
+    hashing: str | None = None
+    key: str | None = None
+    while not line.at_end():
+        if line.option("of") is not None:
+            key = line.once("of", key, line.take("SUBSCRIPTION"))
+        else:
+            hashing = line.once("HASHING", hashing, line.take("HASHING"))
+    return RouteKeys(line.subscription(key), client, hashing)
 
 
 def _send(line: LineReader) -> Command:
@@ -147,6 +163,7 @@ def _wait(line: LineReader) -> Command:
 KEY_PARSERS: Final[Mapping[str, Callable[[LineReader], Command]]] = {
     "ack": _ack,
     "send": _send,
+    "route": _route,
     "share": _share,
     "subscribe": _subscribe,
     "wait": _wait,

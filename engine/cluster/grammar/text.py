@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from decimal import Decimal
 from typing import Final
 
 from engine.cluster.commands import (
@@ -24,9 +25,11 @@ from engine.cluster.commands import (
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    RouteKeys,
     SendByProducers,
     SendKeys,
     SetPriorityLevel,
+    SetProducerRate,
     SetRelease,
     SetSetting,
     ShareKeys,
@@ -67,6 +70,11 @@ def producer_command_text(command: ProducerCommand, state: ClusterState | None =
             amount = f" times {times}" if times != 1 else ""
             size = f" size {size_bytes}" if size_bytes != DEFAULT_MSG_SIZE_BYTES else ""
             return f"producer send {who}{what}{amount}{size}{where}"
+        case SetProducerRate(topic, number, rate, size_bytes, key, keys):
+            who = "all" if number is None else _producer(topic, number, state)
+            size = f" size {size_bytes}" if size_bytes != DEFAULT_MSG_SIZE_BYTES else ""
+            what = ("" if key is None else f" key {quote(key)}") + (f" keys {keys}" if keys else "")
+            return f"producer rate {who} {_decimal(rate)}{size}{what}{where}"
         case CloseProducer(topic, number):
             return f"producer close {_producer(topic, number, state)}{where}"
         case FailPartition(_, partition):
@@ -106,6 +114,15 @@ def _producer(topic: str, number: int, state: ClusterState | None) -> str:
         if name is not None and producers_named(producers, name) == [number]:
             return quote(name, ("all",))
     return f"#{number}"
+
+
+def _decimal(number: float) -> str:
+    """The shortest digits that read back as the same number, without an exponent.
+
+    >>> _decimal(100.0), _decimal(0.1), _decimal(1e-7)
+    ('100', '0.1', '0.0000001')
+    """
+    return format(Decimal(repr(number)), "f").removesuffix(".0")
 
 
 def _topic(topic: str, state: ClusterState | None) -> str:
@@ -166,7 +183,7 @@ def command_text(command: Command | TimelineCommand, state: ClusterState | None 
             return _topic_command_text(command)
         case SplitBundle():
             return _split_text(command)
-        case SubscribeKeyShared() | ShareKeys() | SendKeys() | Acknowledge() | PassTime():
+        case SubscribeKeyShared() | ShareKeys() | RouteKeys() | SendKeys() | Acknowledge() | PassTime():
             return _key_command_text(command, state)
         case Undo() | Redo() | Home() | End() | GoTo() | SwitchBranch():
             return _timeline_text(command)
@@ -185,7 +202,7 @@ def _topic_command_text(command: AddTopic | RemoveTopic | RepartitionTopic) -> s
 
 
 def _key_command_text(
-    command: SubscribeKeyShared | ShareKeys | SendKeys | Acknowledge | PassTime, state: ClusterState | None
+    command: SubscribeKeyShared | ShareKeys | RouteKeys | SendKeys | Acknowledge | PassTime, state: ClusterState | None
 ) -> str:
     match command:
         case SubscribeKeyShared(name, topic, out_of_order):
@@ -194,6 +211,9 @@ def _key_command_text(
             declares_points = points or mode == SharingMode.CONSISTENT_STICKY.value
             amount = f" points {points}" if declares_points else ""
             return f"share {quote(mode, OPTION_WORDS)}{amount}{_subscription('of', key, state)}"
+        case RouteKeys(key, client, hashing):
+            scheme = "" if hashing is None else f" {quote(hashing, OPTION_WORDS)}"
+            return f"route {quote(client, OPTION_WORDS)}{scheme}{_subscription('of', key, state)}"
         case SendKeys(key, keys, times, batched):
             words = " ".join(quote(text, OPTION_WORDS) for text in keys)
             amount = f" times {times}" if times != 1 else ""

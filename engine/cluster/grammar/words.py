@@ -121,6 +121,7 @@ def _written(char: str) -> str:
 V = TypeVar("V")
 
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+_DECIMAL: Final = re.compile(r"[0-9]{1,400}(?:\.[0-9]{1,400})?")
 _RANGE: Final = re.compile(r"([+-]?[0-9]{1,10})-([+-]?[0-9]{1,10})")
 _ID: Final = re.compile(r"#([0-9]{1,19})")
 
@@ -168,6 +169,12 @@ class LineReader:
         if not _WHOLE_NUMBER.fullmatch(text):
             self.refuse("SyntaxError", f"{text[:40]!r} is not a whole number; write {self._form}", text)
         return int(text)
+
+    def decimal(self, what: str) -> float:
+        text = self.take(what)
+        if not _DECIMAL.fullmatch(text):
+            self.refuse("SyntaxError", f"{text[:40]!r} is not a number such as 100 or 0.5; write {self._form}", text)
+        return float(text)
 
     def option(self, *names: str) -> str | None:
         """The next word when it is one of these and not in quotes; else nothing is taken."""

@@ -7,7 +7,7 @@ from dataclasses import astuple
 from typing import Final
 
 from engine.bundles.boundaries import namespace_bundles
-from engine.cluster.keys.state import KeySubscription
+from engine.cluster.keys.state import KeySubscription, set_of
 from engine.cluster.limits import IDS, INT_32, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS, without_statistics
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState, Namespace, Subscription
@@ -144,12 +144,12 @@ def _key_subscription_faults(state: ClusterState, subscription: KeySubscription)
         for topic in subscription.topics
         if topic not in state.topics
     ]
-    delivery = subscription.delivery
-    held = [position for positions in delivery.pending.values() for position in positions]
-    if len(set(held)) != len(held) or any(position not in delivery.backlog for position in held):
-        faults.append(f"subscription {subscription.key!r} has a message in two hands, or one that does not exist")
-    if set(delivery.pending) != {consumer.consumer_id for consumer in subscription.consumers}:
-        faults.append(f"the dispatcher of {subscription.key!r} and its selector know other consumers")
+    for delivery in set_of(subscription.dispatchers):
+        held = [position for positions in delivery.pending.values() for position in positions]
+        if len(set(held)) != len(held) or any(position not in delivery.backlog for position in held):
+            faults.append(f"subscription {subscription.key!r} has a message in two hands, or one that does not exist")
+        if set(delivery.pending) != {consumer.consumer_id for consumer in delivery.selector.consumers}:
+            faults.append(f"a dispatcher of {subscription.key!r} and its selector know other consumers")
     return faults
 
 

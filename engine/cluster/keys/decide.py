@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, RenameConsumer, SendKeys
+from engine.cluster.commands import (
+    Acknowledge,
+    AddConsumer,
+    KillConsumer,
+    PassTime,
+    RenameConsumer,
+    RouteKeys,
+    SendKeys,
+)
 from engine.cluster.consumers import refuse_connect
 from engine.cluster.events import Event
+from engine.cluster.keys.evolve import undecided_key
 from engine.cluster.keys.state import (
     KeyConsumerJoined,
     KeyConsumerLeft,
     KeysAcknowledged,
     KeysPublished,
+    KeysRouted,
     KeySubscription,
     KeyTimePassed,
+    set_of,
 )
 from engine.cluster.keys.subscriptions import accepted, find_key_consumer, no_key_subscription, nodes_of, reconnected
 from engine.cluster.limits import refuse_long_name
@@ -24,6 +35,7 @@ from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, join_re
 from engine.keyshared.keys import key_of_text
 from engine.keyshared.model import Consumer
 from engine.keyshared.sticky import policy_problem
+from engine.routing.clients import key_routing
 
 
 def add_key_consumer(
@@ -121,13 +133,45 @@ def send_keys(state: ClusterState, command: SendKeys) -> tuple[Event, ...] | Rej
         key = key_of_text(text)
         if isinstance(key, Rejection):
             return key
-    backlog = len(subscription.delivery.backlog) + len(command.keys) * command.times
+    undecided = undecided_key(subscription, command.keys)
+    if undecided:
+        return Rejection("UndecidedPartition", undecided, "keys")
+    backlog = sum(len(dispatcher.backlog) for dispatcher in set_of(subscription.dispatchers))
+    backlog += len(command.keys) * command.times
     if backlog > MAX_MESSAGES:
         message = f"up to {MAX_MESSAGES} unacknowledged messages are modelled, and these would be {backlog}"
         return Rejection("TooManyMessages", message, "times")
-    # A broker reads the key of an entry alone, which is that of the first message in it.
-    keys = (command.keys[0],) * len(command.keys) if command.batched else command.keys
+    keys = _first_keys(subscription, command.keys) if command.batched else command.keys
     return (KeysPublished(subscription.key, keys * command.times),)
+
+
+def _first_keys(subscription: KeySubscription, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The keys that a broker reads of one batch in each partition: of an entry, that of its first message alone."""
+    partitions = [subscription.partition_of(key) for text in texts if isinstance(key := key_of_text(text), bytes)]
+    first = dict(reversed(list(zip(partitions, texts, strict=True))))
+    return tuple(first[partition] for partition in partitions)
+
+
+def route_keys(state: ClusterState, command: RouteKeys) -> tuple[Event, ...] | Rejection:
+    """Take the partition of keys with another client's hash; no event for the one in force.
+
+    Refusals: SubscriptionNotFound, NotPartitioned, an unknown client or hash, one that no key decides.
+    """
+    subscription = find_key_subscription(state, command.subscription)
+    if subscription is None:
+        return no_key_subscription(state, command.subscription)
+    if subscription.routing is None:
+        message = f"{subscription.key} has a topic without partitions, so no hash of a client takes one"
+        return Rejection("NotPartitioned", message, "subscription", 409)
+    routing = key_routing(command.client, command.hashing)
+    if isinstance(routing, Rejection):
+        return routing
+    if not routing.known:
+        message = f"{routing.family.name} takes {routing.key_hash.random}, so nothing can be computed"
+        return Rejection("UndecidedPartition", message, "client")
+    if routing == subscription.routing:
+        return ()
+    return (KeysRouted(subscription.key, subscription.partitions, routing.client, routing.hashing),)
 
 
 def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, ...] | Rejection:
@@ -156,8 +200,13 @@ def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, 
     if command.count:
         held = held[: command.count]
     return tuple(
-        KeysAcknowledged(subscription.key, owner, tuple(position for position, holder in held if holder == owner))
-        for owner in dict.fromkeys(holder for _, holder in held)
+        KeysAcknowledged(
+            subscription.key,
+            owner,
+            tuple(held_one.position for held_one in held if (held_one.owner, held_one.partition) == (owner, partition)),
+            partition,
+        )
+        for owner, partition in dict.fromkeys((held_one.owner, held_one.partition) for held_one in held)
     )
 
 
@@ -178,13 +227,21 @@ def pass_time(state: ClusterState, command: PassTime) -> tuple[Event, ...] | Rej
     )
 
 
-def _held(subscription: KeySubscription, consumer_id: int | None, key: bytes | None) -> list[tuple[int, int]]:
-    """(position, consumer id) of the unacknowledged messages that are meant, oldest first."""
-    backlog = subscription.delivery.backlog
+class _Held(NamedTuple):
+    """An unacknowledged message; positions count in each partition."""
+
+    position: int
+    partition: int
+    owner: int
+
+
+def _held(subscription: KeySubscription, consumer_id: int | None, key: bytes | None) -> list[_Held]:
+    """The unacknowledged messages that are meant, oldest first; of several partitions, by their place in them."""
     return sorted(
-        (position, owner)
-        for owner, messages in subscription.delivery.pending.items()
+        _Held(position, partition, owner)
+        for partition, dispatcher in enumerate(subscription.dispatchers)
+        for owner, messages in dispatcher.pending.items()
         if consumer_id is None or owner == consumer_id
         for position in messages
-        if key is None or backlog[position].key == key
+        if key is None or dispatcher.backlog[position].key == key
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from functools import partial
 
 from engine.cluster.events import fold
+from engine.cluster.keys.dispatchers import joining, leaving, with_deliveries, with_published, with_routing
 from engine.cluster.keys.state import (
     KeyConsumerJoined,
     KeyConsumerLeft,
@@ -15,10 +16,12 @@ from engine.cluster.keys.state import (
     KeyIntervalsSeen,
     KeysAcknowledged,
     KeysPublished,
+    KeysRouted,
     KeysSeen,
     KeySubscription,
     KeySubscriptionCreated,
     KeyTimePassed,
+    set_of,
 )
 from engine.cluster.limits import IDS, INT_64, MAX_KEY_MESSAGES
 from engine.cluster.state import ClusterState
@@ -26,21 +29,19 @@ from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, delivery_terms, selector_for
 from engine.keyshared.autosplit import AutoSplitSelector
-from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish
-from engine.keyshared.delivery_state import Delivery, DeliveryState
+from engine.keyshared.delivery import acknowledge, advance_to
+from engine.keyshared.delivery_state import Delivery, DeliveryState, Sent
 from engine.keyshared.keys import key_of_text
 from engine.keyshared.model import Consumer
 from engine.keyshared.ring import RingSelector, refuse_ring
 from engine.names import refuse_namespace, refuse_subscription
-
-SENT_KEPT: Final = 200
-"""How many of the sent messages are kept."""
+from engine.routing.clients import MAX_PARTITIONS, key_routing
 
 
 def created(event: KeySubscriptionCreated) -> KeySubscription:
     """A subscription as it is created: the selector of a broker's defaults, until a dispatcher is started."""
     empty = _dispatcher(KeyDispatcherStarted(event.subscription, False, 0, False, CURRENT.label, ()))
-    return KeySubscription(event.subscription, event.name, event.namespace, event.topics, (event,), empty)
+    return KeySubscription(event.subscription, event.name, event.namespace, event.topics, (event,), (empty,))
 
 
 def folded(events: Iterable[KeyEvent]) -> KeySubscription | str:
@@ -63,32 +64,49 @@ def after(subscription: KeySubscription, event: KeyEvent) -> KeySubscription:
         case KeyDispatcherStarted():
             return _started(now, event)
         case KeyConsumerJoined():
-            consumer = Consumer(event.consumer_id, event.name, event.declared)
-            delivery = join(now.delivery, consumer, now.now_ms)
-            assert not isinstance(delivery, Rejection), f"{event} was let in: {delivery}"
-            return _with(now, delivery)
+            return with_deliveries(now, event.partition, joining(event, now.now_ms))
         case KeyConsumerLeft():
-            return _with(now, leave(now.delivery, event.consumer_id, now.now_ms))
+            return with_deliveries(now, event.partition, leaving(event.consumer_id, now.now_ms))
         case KeyIntervalsSeen():
-            selector = now.delivery.selector
-            assert isinstance(selector, AutoSplitSelector), "only halved ranges have a history that is not known"
-            seen = replace(
-                selector,
-                uppers=tuple(upper for upper, _ in event.intervals),
-                owners=tuple(owner for _, owner in event.intervals),
-            )
-            return replace(now, delivery=replace(now.delivery, selector=seen))
+            return with_deliveries(now, event.partition, partial(_with_intervals, event))
         case KeysSeen():
             return _with_keys(now, event.keys)
         case KeysPublished():
             known = _with_keys(now, ((text, 1) for text in event.keys))
-            return _with(known, publish(now.delivery, map(_key, event.keys), now.now_ms))
+            return with_published(known, [_key(text) for text in event.keys])
         case KeysAcknowledged():
-            for position in event.positions:
-                now = _with(now, acknowledge(now.delivery, event.consumer_id, position, now.now_ms))
-            return now
+            return with_deliveries(now, event.partition, partial(_acknowledged, event, now.now_ms))
         case KeyTimePassed():
-            return _with(replace(now, now_ms=event.now_ms), advance_to(now.delivery, event.now_ms))
+            return with_deliveries(
+                replace(now, now_ms=event.now_ms), None, lambda dispatcher: advance_to(dispatcher, event.now_ms)
+            )
+        case KeysRouted():
+            return with_routing(now, event, _empty_dispatcher(subscription))
+
+
+def _empty_dispatcher(subscription: KeySubscription) -> DeliveryState:
+    starts = (event for event in reversed(subscription.happened) if isinstance(event, KeyDispatcherStarted))
+    latest = next(starts, None)
+    return subscription.delivery if latest is None else _dispatcher(latest)
+
+
+def _with_intervals(event: KeyIntervalsSeen, dispatcher: DeliveryState) -> Delivery:
+    selector = dispatcher.selector
+    assert isinstance(selector, AutoSplitSelector), "only halved ranges have a history that is not known"
+    seen = replace(
+        selector,
+        uppers=tuple(upper for upper, _ in event.intervals),
+        owners=tuple(owner for _, owner in event.intervals),
+    )
+    return Delivery(replace(dispatcher, selector=seen))
+
+
+def _acknowledged(event: KeysAcknowledged, now_ms: int, dispatcher: DeliveryState) -> Delivery:
+    sent: tuple[Sent, ...] = ()
+    for position in event.positions:
+        delivery = acknowledge(dispatcher, event.consumer_id, position, now_ms)
+        dispatcher, sent = delivery.state, (*sent, *delivery.sent)
+    return Delivery(dispatcher, sent)
 
 
 def without_topic(subscription: KeySubscription, topic: str) -> KeySubscription | None:
@@ -104,69 +122,110 @@ def without_topic(subscription: KeySubscription, topic: str) -> KeySubscription 
 
 def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
     """Why an event cannot follow, "" when it can."""
-    connected = {consumer.consumer_id for consumer in subscription.consumers}
+    partition = getattr(event, "partition", None)
+    if partition is not None and not 0 <= partition < len(subscription.dispatchers):
+        return f"{subscription.key!r} has no partition {partition}"
     match event:
         case KeySubscriptionCreated():
             return f"subscription {subscription.key!r} exists"
         case KeyDispatcherStarted():
-            if connected:
-                return f"consumers of {subscription.key!r} are connected, so its dispatcher stays"
-            if event.points < 0 or (event.points and not event.declares):
-                return f"{event.points} points: a node has 1 or more, and only where consumers declare ranges"
-            dispatcher = dispatcher_of(event)
-            return str(dispatcher) if isinstance(dispatcher, Rejection) else ""
+            return _start_objection(subscription, event)
         case KeyConsumerJoined():
-            if event.consumer_id in connected:
+            if event.consumer_id in _connected(subscription, event.partition):
                 return f"consumer {event.consumer_id} of {subscription.key!r} is connected"
-            refusal = refuse_join(subscription, Consumer(event.consumer_id, event.name, event.declared))
+            newcomer = Consumer(event.consumer_id, event.name, event.declared)
+            refusal = refuse_join(subscription, newcomer, event.partition)
             return str(refusal) if refusal is not None else ""
         case KeyConsumerLeft() | KeysAcknowledged():
-            known = event.consumer_id in connected
+            known = event.consumer_id in _connected(subscription, event.partition)
             return "" if known else f"consumer {event.consumer_id} of {subscription.key!r} is not connected"
         case KeyIntervalsSeen():
             return _interval_objection(subscription, event)
         case KeysSeen():
             return _count_objection(event) or _text_objection(text for text, _ in event.keys)
         case KeysPublished():
-            return _text_objection(event.keys)
+            return _text_objection(event.keys) or undecided_key(subscription, event.keys)
         case KeyTimePassed():
             return _time_objection(subscription.now_ms, event.now_ms)
+        case KeysRouted():
+            return _routing_objection(subscription, event)
 
 
-def refuse_join(subscription: KeySubscription, newcomer: Consumer) -> Rejection | None:
-    """Why the selector does not take a consumer that is not connected; None when it does."""
+def _start_objection(subscription: KeySubscription, event: KeyDispatcherStarted) -> str:
+    if subscription.consumers:
+        return f"consumers of {subscription.key!r} are connected, so its dispatcher stays"
+    if event.points < 0 or (event.points and not event.declares):
+        return f"{event.points} points: a node has 1 or more, and only where consumers declare ranges"
+    dispatcher = dispatcher_of(event)
+    return str(dispatcher) if isinstance(dispatcher, Rejection) else ""
+
+
+def _connected(subscription: KeySubscription, partition: int | None) -> set[int]:
+    """The ids of consumers of a partition, or of any."""
+    if partition is not None:
+        return {consumer.consumer_id for consumer in subscription.dispatchers[partition].selector.consumers}
+    return {consumer.consumer_id for consumer in subscription.consumers}
+
+
+def _routing_objection(subscription: KeySubscription, event: KeysRouted) -> str:
+    if not max(1, subscription.partitions) <= event.partitions <= MAX_PARTITIONS:
+        return f"{subscription.key!r} has {subscription.partitions} partitions; {event.partitions} cannot follow"
+    routing = key_routing(event.client, event.hashing)
+    if isinstance(routing, Rejection):
+        return str(routing)
+    return "" if routing.known else f"{routing.family.name} takes {routing.key_hash.random}"
+
+
+def undecided_key(subscription: KeySubscription, texts: Iterable[str]) -> str:
+    """Why the partition of one of these keys is not known, "" where all are."""
+    routing = subscription.routing
+    if routing is None or routing.family.empty_is_key or len(subscription.dispatchers) == 1:
+        return ""
+    if any(key_of_text(text) == b"" for text in texts):
+        return f"the empty key is no key for {routing.family.name}, so its round robin takes the partition"
+    return ""
+
+
+def refuse_join(subscription: KeySubscription, newcomer: Consumer, partition: int | None = None) -> Rejection | None:
+    """Why the selector of a partition, or of any, does not take a consumer that is not connected; None if it does."""
     if newcomer.consumer_id not in IDS:
         return Rejection("ConsumerId", f"the id {newcomer.consumer_id} does not fit into 32 bits", "consumer_id")
-    selector = subscription.delivery.selector
-    if isinstance(selector, RingSelector):
-        refusal = refuse_ring(len(selector.members) + 1, selector.points)
-        if refusal is not None:
-            return refusal
-    joined = selector.join(newcomer)
-    return joined if isinstance(joined, Rejection) else None
+    dispatchers = subscription.dispatchers if partition is None else (subscription.dispatchers[partition],)
+    for selector in {id(dispatcher.selector): dispatcher.selector for dispatcher in dispatchers}.values():
+        if isinstance(selector, RingSelector):
+            refusal = refuse_ring(len(selector.members) + 1, selector.points)
+            if refusal is not None:
+                return refusal
+        joined = selector.join(newcomer)
+        if isinstance(joined, Rejection):
+            return joined
+    return None
 
 
 def _started(subscription: KeySubscription, event: KeyDispatcherStarted) -> KeySubscription:
     empty = _dispatcher(event)
-    before = subscription.delivery
+    made = {id(before): _taken_over(before, empty) for before in set_of(subscription.dispatchers)}
+    return replace(
+        subscription,
+        dispatchers=tuple(made[id(before)] for before in subscription.dispatchers),
+        declares=event.declares,
+        points=event.points,
+        allow_out_of_order_delivery=event.allow_out_of_order_delivery,
+    )
+
+
+def _taken_over(before: DeliveryState, empty: DeliveryState) -> DeliveryState:
     # The cursor outlives the dispatcher: what is not acknowledged is read again, with the slots of the new selector.
     backlog = {
         position: replace(message, slot=empty.selector.slots.slot_of_key(message.key))
         for position, message in before.backlog.items()
     }
-    delivery = replace(
+    return replace(
         empty,
         next_position=before.next_position,
         read_position=before.next_position,
         backlog=backlog,
         replay=frozenset(backlog),
-    )
-    return replace(
-        subscription,
-        delivery=delivery,
-        declares=event.declares,
-        points=event.points,
-        allow_out_of_order_delivery=event.allow_out_of_order_delivery,
     )
 
 
@@ -193,11 +252,6 @@ def dispatcher_of(event: KeyDispatcherStarted) -> DeliveryState | Rejection:
         return selector
     terms = SubscriptionTerms(mode=mode, allow_out_of_order_delivery=event.allow_out_of_order_delivery)
     return DeliveryState(delivery_terms(terms, settings, behaviour), selector)
-
-
-def _with(subscription: KeySubscription, delivery: Delivery) -> KeySubscription:
-    sent = (*subscription.sent, *delivery.sent)[-SENT_KEPT:] if delivery.sent else subscription.sent
-    return replace(subscription, delivery=delivery.state, sent=sent)
 
 
 def _with_keys(subscription: KeySubscription, counts: Iterable[tuple[str, int]]) -> KeySubscription:
@@ -233,7 +287,7 @@ def _text_objection(texts: Iterable[str]) -> str:
 
 
 def _interval_objection(subscription: KeySubscription, event: KeyIntervalsSeen) -> str:
-    selector = subscription.delivery.selector
+    selector = subscription.dispatchers[event.partition or 0].selector
     if not isinstance(selector, AutoSplitSelector):
         return f"{subscription.key!r} does not halve ranges"
     uppers = [upper for upper, _ in event.intervals]

@@ -1,8 +1,9 @@
 """One Key_Shared subscription in the state: its terms, consumers, known keys, and messages in flight.
 
 The owner of a key depends on the history of joins and leaves, so the history *is* the state; the rest is folded from it
-(``engine.cluster.keys.evolve``) and kept beside it. All partitions of the topics have the same consumers in the same
-order of joining, hence the same owner of a key: one dispatcher represents all.
+(``engine.cluster.keys.evolve``) and kept beside it. Each partition has a dispatcher of its own. In the simulation a
+consumer connects to all of them at once, so they agree on the owners of slots, but for partitions that were added
+later; in what brokers reported they may differ.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from engine.config import CLASSIC_KEY_SHARED
-from engine.keyshared.model import Consumer, DeclaredRanges
+from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 
 if TYPE_CHECKING:
     from engine.keyshared.delivery_state import DeliveryState, Sent
+    from engine.routing.clients import KeyRouting
 
 RING_FLAG: Final = "subscriptionKeySharedUseConsistentHashing"
 POINTS_SETTING: Final = "subscriptionKeySharedConsistentHashingReplicaPoints"
@@ -63,21 +65,23 @@ class KeyDispatcherStarted:
 class KeyConsumerJoined:
     """A consumer is connected; ``declared`` are the ranges it brings, None without a STICKY policy.
 
-    An id may come back: the same client connects again after a restart.
+    An id may come back: the same client connects again after a restart. ``partition`` None: to all partitions.
     """
 
     subscription: str
     consumer_id: int
     name: str
     declared: DeclaredRanges | None = None
+    partition: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KeyConsumerLeft:
-    """A consumer is gone; what it had not acknowledged is sent again."""
+    """A consumer is gone, from all partitions unless one is named; what it had not acknowledged is sent again."""
 
     subscription: str
     consumer_id: int
+    partition: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ class KeyIntervalsSeen:
 
     subscription: str
     intervals: tuple[tuple[int, int], ...]
+    partition: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +111,22 @@ class KeysPublished:
 
 @dataclass(frozen=True, slots=True)
 class KeysAcknowledged:
-    """A consumer acknowledges the messages at these positions."""
+    """A consumer acknowledges the messages at these positions of a partition."""
 
     subscription: str
     consumer_id: int
     positions: tuple[int, ...]
+    partition: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeysRouted:
+    """The topics have so many partitions, never fewer than before, and this client's hash takes the one of a key."""
+
+    subscription: str
+    partitions: int
+    client: str
+    hashing: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +147,7 @@ KeyEvent = (
     | KeysPublished
     | KeysAcknowledged
     | KeyTimePassed
+    | KeysRouted
 )
 
 
@@ -149,11 +166,25 @@ class SharingMode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class SentFrom:
+    """A message that went out, and the partition it came from."""
+
+    partition: int
+    sent: Sent
+
+
+def set_of(dispatchers: tuple[DeliveryState, ...]) -> tuple[DeliveryState, ...]:
+    """The different objects among them, each once, in order: partitions without traffic share one."""
+    return tuple({id(dispatcher): dispatcher for dispatcher in dispatchers}.values())
+
+
+@dataclass(frozen=True, slots=True)
 class KeySubscription:
     """One Key_Shared subscription; ``key``, ``name``, ``namespace`` and ``topics`` as in ``Subscription``.
 
     ``happened`` is everything since it was created, and all that counts when two are compared. Folded from it:
-    ``delivery`` (selector and messages), ``declares`` and ``points`` as in ``KeyDispatcherStarted``, ``keys`` (known
+    ``dispatchers`` (selector and messages of each partition, or of the topic; those in the same state are one object),
+    ``routing`` (None without partitions), ``declares`` and ``points`` as in ``KeyDispatcherStarted``, ``keys`` (known
     key -> number of its messages), ``sent`` (the last messages that went out, newest last) and ``now_ms``.
     """
 
@@ -162,21 +193,58 @@ class KeySubscription:
     namespace: str
     topics: tuple[str, ...]
     happened: tuple[KeyEvent, ...]
-    delivery: DeliveryState = field(compare=False, repr=False)
+    dispatchers: tuple[DeliveryState, ...] = field(compare=False, repr=False)
+    routing: KeyRouting | None = field(default=None, compare=False)
     declares: bool = field(default=False, compare=False)
     points: int = field(default=0, compare=False)
     allow_out_of_order_delivery: bool = field(default=False, compare=False)
     keys: Mapping[bytes, int] = field(default_factory=dict, compare=False, repr=False)
-    sent: tuple[Sent, ...] = field(default=(), compare=False, repr=False)
+    sent: tuple[SentFrom, ...] = field(default=(), compare=False, repr=False)
     now_ms: int = field(default=0, compare=False)
+
+    @property
+    def delivery(self) -> DeliveryState:
+        """The dispatcher of the first partition, or of the topic: terms and kind of selector are those of all."""
+        return self.dispatchers[0]
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions the topics have; 0 where they are not partitioned."""
+        return len(self.dispatchers) if self.routing is not None else 0
+
+    @property
+    def selectors(self) -> tuple[Selector, ...]:
+        """The selector of each partition."""
+        return tuple(dispatcher.selector for dispatcher in self.dispatchers)
+
+    @property
+    def agree(self) -> bool:
+        """Whether all partitions have the same owners of slots."""
+        first = self.dispatchers[0].selector
+        return all(other.selector is first or other.selector == first for other in set_of(self.dispatchers))
+
+    def partition_of(self, key: bytes) -> int | None:
+        """The partition that a key goes to, 0 without partitions; None where its client does not count it as a key."""
+        if self.routing is None:
+            return 0
+        from engine.routing.clients import partition_of_bytes
+
+        return partition_of_bytes(key, self.routing, len(self.dispatchers))
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:
         """Those connected, in the order of joining: for consistent sticky ranges that of the node indices, too.
 
-        Except a node that restarted under another name: it is last and keeps its index.
+        Except a node that restarted under another name: it is last and keeps its index. A consumer that only some
+        partitions have follows those of the first one.
         """
-        return self.delivery.selector.consumers
+        first, *others = set_of(self.dispatchers)
+        consumers = {consumer.consumer_id: consumer for consumer in first.selector.consumers}
+        for other in others:
+            if other.selector.consumers is not first.selector.consumers:
+                for consumer in other.selector.consumers:
+                    consumers.setdefault(consumer.consumer_id, consumer)
+        return tuple(consumers.values())
 
     @property
     def mode(self) -> SharingMode:

@@ -14,6 +14,7 @@ from engine.cluster.keys.state import (
     KeyConsumerLeft,
     KeyDispatcherStarted,
     KeyEvent,
+    KeysRouted,
     KeySubscription,
     KeySubscriptionCreated,
     KeyTimePassed,
@@ -27,6 +28,7 @@ from engine.keyshared.admission import SubscriptionTerms, SubscriptionType, join
 from engine.keyshared.consistent_sticky import node_ranges
 from engine.keyshared.model import RANGE_SIZE, Consumer, DeclaredRanges
 from engine.names import TopicName, parse_topic_name, refuse_subscription
+from engine.routing.clients import JAVA_DEFAULT, MAX_PARTITIONS, KeyRouting
 
 
 def restarts(
@@ -193,7 +195,24 @@ def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tu
     # All subscriptions share one clock: a later one does not begin at zero.
     now_ms = max((subscription.now_ms for subscription in state.key_subscriptions), default=0)
     clock = (KeyTimePassed(key, now_ms),) if now_ms else ()
-    return (KeySubscriptionCreated(key, command.name, name.namespace, (topic.name,)), start, *clock)
+    routed = (routed_by(key, topic.partitions),) if 0 < topic.partitions <= MAX_PARTITIONS else ()
+    return (KeySubscriptionCreated(key, command.name, name.namespace, (topic.name,)), start, *routed, *clock)
+
+
+def routed_by(key: str, partitions: int, routing: KeyRouting = JAVA_DEFAULT) -> KeysRouted:
+    """The event of a topic with so many partitions."""
+    return KeysRouted(key, partitions, routing.client, routing.hashing)
+
+
+def repartitioned(state: ClusterState, topic: str, partitions: int) -> tuple[KeysRouted, ...]:
+    """The events of subscriptions whose topic gets more partitions."""
+    return tuple(
+        routed_by(subscription.key, partitions, subscription.routing)
+        for subscription in state.key_subscriptions
+        if topic in subscription.topics
+        and subscription.routing is not None
+        and subscription.partitions < partitions <= MAX_PARTITIONS
+    )
 
 
 def find_key_consumer(subscription: KeySubscription, consumer_id: int) -> Consumer | Rejection:

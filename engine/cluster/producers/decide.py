@@ -11,14 +11,24 @@ from engine.cluster.commands import (
     ProducerCommand,
     RecoverPartition,
     SendByProducers,
+    SetProducerRate,
     plan_settings,
 )
-from engine.cluster.producers.evolve import after, begun, refuse_more_messages, refuse_more_producers, senders_of
+from engine.cluster.producers.evolve import (
+    after,
+    begun,
+    rate_of,
+    refuse_more_messages,
+    refuse_more_producers,
+    refuse_rate,
+    senders_of,
+)
 from engine.cluster.producers.state import (
     PartitionFailed,
     PartitionRecovered,
     ProducerClosed,
     ProducerPlan,
+    ProducerRateSet,
     ProducersAdded,
     ProducersSeen,
     ProducersSent,
@@ -55,6 +65,8 @@ def decide_producers(state: ClusterState, command: ProducerCommand) -> tuple[Pro
     match command:
         case SendByProducers():
             return _send(producers, command)
+        case SetProducerRate():
+            return _set_rate(producers, command)
         case CloseProducer():
             return _close(producers, command.producer)
         case FailPartition() | RecoverPartition():
@@ -99,6 +111,23 @@ def _send(topic: ProducerTopic, command: SendByProducers) -> tuple[ProducerTopic
     if refusal is not None:
         return refusal
     return (ProducersSent(topic.topic, command.producer, command.key, command.times, command.size_bytes),)
+
+
+def _set_rate(topic: ProducerTopic, command: SetProducerRate) -> tuple[ProducerTopicEvent, ...] | Rejection:
+    producers, number, rate = topic.producers.producers, command.producer, rate_of(command)
+    if number is not None and not 0 <= number < len(producers):
+        return _unknown_producer(topic, number)
+    senders = [one for one in producers if one.state != "Closed" and number in (None, one.number)]
+    if not senders:
+        message = "a closed producer sends nothing; producer add creates others"
+        return Rejection("AlreadyClosedException", message, "producer")
+    refusal = refuse_rate(rate)
+    if refusal is not None:
+        return refusal
+    if all(one.rate == rate for one in senders):
+        return ()
+    event = ProducerRateSet(topic.topic, number, rate.msgs_per_sec, rate.size_bytes, rate.key, rate.keys)
+    return (event,)
 
 
 def _close(topic: ProducerTopic, number: int) -> tuple[ProducerTopicEvent, ...] | Rejection:

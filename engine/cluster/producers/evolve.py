@@ -6,16 +6,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from engine.cluster.commands import plan_settings
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cluster.commands import SetProducerRate, plan_settings
 from engine.cluster.events import fold
 from engine.cluster.limits import (
     INT_32,
     INT_64,
+    MAX_MSGS_PER_SEC,
     MAX_PARTITIONS,
     MAX_PRODUCER_CELLS,
     MAX_PRODUCER_MESSAGES,
     MAX_PRODUCER_OBJECTS,
     MAX_PRODUCERS,
+    MAX_RATE_KEYS,
 )
 from engine.cluster.producers.state import (
     PartitionFailed,
@@ -24,6 +29,7 @@ from engine.cluster.producers.state import (
     ProducerLimitChanged,
     ProducerPartitionsGrown,
     ProducerPlan,
+    ProducerRateSet,
     ProducersAdded,
     ProducersSeen,
     ProducersSent,
@@ -33,6 +39,7 @@ from engine.cluster.producers.state import (
     Tally,
 )
 from engine.cluster.state import ClusterState, find_producer_topic, producer_limit
+from engine.cluster.tables.loads import LoadTable
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.memo import Remembered
@@ -45,10 +52,14 @@ from engine.routing.producers.model import (
     Fenced,
     ProducerEvent,
     ProducersStep,
+    RateSet,
+    Reached,
     Reconnected,
+    SendRate,
     Sent,
     Updated,
 )
+from engine.routing.producers.rates import flow_of, is_rated
 
 
 def refuse_more_producers(topic: ProducerTopic, plan: ProducerPlan, *, lazily: bool) -> Rejection | None:
@@ -76,6 +87,25 @@ def refuse_more_messages(topic: ProducerTopic, messages: int) -> Rejection | Non
         return Rejection("TooManyMessages", text, "times")
     objects = topic.objects + messages
     return _too_many_objects(objects, "times") if objects > MAX_PRODUCER_OBJECTS + MAX_PRODUCER_MESSAGES else None
+
+
+def rate_of(plan: ProducerRateSet | SetProducerRate) -> SendRate:
+    """The rate that a command asks for or an event reports."""
+    return SendRate(plan.msgs_per_sec, plan.size_bytes, plan.key, plan.keys)
+
+
+def refuse_rate(rate: SendRate) -> Rejection | None:
+    """Why nobody sends at such a rate here."""
+    if not 0 <= rate.msgs_per_sec <= MAX_MSGS_PER_SEC:
+        message = f"{rate.msgs_per_sec:g} messages/s: 0 to {MAX_MSGS_PER_SEC:g} are modelled"
+        return Rejection("IllegalArgumentException", message, "msgs_per_sec")
+    if rate.size_bytes not in INT_32 or rate.size_bytes < 0:
+        return Rejection("IllegalArgumentException", f"{rate.size_bytes} is not a size in bytes", "size_bytes")
+    if not 0 <= rate.keys <= MAX_RATE_KEYS:
+        return Rejection("IllegalArgumentException", f"{rate.keys} keys: 0 to {MAX_RATE_KEYS} are modelled", "keys")
+    if rate.keys and rate.key is not None:
+        return Rejection("IllegalArgumentException", "messages have one key or several, not both", "keys")
+    return None
 
 
 def _too_many_objects(objects: int, field: str) -> Rejection:
@@ -131,6 +161,8 @@ def after(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducerTopic:
 def _after(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducerTopic:
     step = _step(topic, event)
     assert isinstance(step, ProducersStep), f"{event} was let in: {step}"
+    if is_rated(step.state):
+        step = model.reach(step)
     keys = topic.keys
     if isinstance(event, ProducersSent) and event.key is not None:
         times = sum(isinstance(result, Sent) for result in step.events)
@@ -164,6 +196,8 @@ def _step(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducersStep | Re
             return model.send_by_all(state, event.key, messages=event.times, size_bytes=event.size_bytes)
         case ProducersSent(_, int(number)):
             return model.send_by_one(state, number, event.key, messages=event.times, size_bytes=event.size_bytes)
+        case ProducerRateSet():
+            return model.set_rate(state, event.producer, rate_of(event))
         case ProducerClosed():
             return model.close_producer(state, event.producer)
         case PartitionFailed():
@@ -199,11 +233,9 @@ def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
             if event.plan.count < 0:
                 return "a count is not below 0"
             return _text(refuse_more_producers(topic, event.plan, lazily=parsed[0].starts_lazily))
-        case ProducersSent():
-            if event.times < 0 or event.size_bytes < 0:
-                return "there is no negative number of messages or bytes"
+        case ProducersSent() | ProducerRateSet():
             unknown = "" if event.producer is None else _known(topic, event.producer)
-            return unknown or _text(refuse_more_messages(topic, senders_of(topic, event.producer) * event.times))
+            return unknown or _sending_objection(topic, event)
         case ProducerClosed():
             return _known(topic, event.producer)
         case PartitionFailed() | PartitionRecovered():
@@ -218,6 +250,14 @@ def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
             if event.now_ms not in INT_64:
                 return "time ran out of 64 bits"
             return "" if event.now_ms >= topic.now_ms else "time does not run backwards"
+
+
+def _sending_objection(topic: ProducerTopic, event: ProducersSent | ProducerRateSet) -> str:
+    if isinstance(event, ProducerRateSet):
+        return _text(refuse_rate(rate_of(event)))
+    if event.times < 0 or event.size_bytes < 0:
+        return "there is no negative number of messages or bytes"
+    return _text(refuse_more_messages(topic, senders_of(topic, event.producer) * event.times))
 
 
 def _growth_objection(topic: ProducerTopic, partitions: int) -> str:
@@ -264,6 +304,8 @@ def tally_of(events: Iterable[ProducerEvent]) -> Tally:
                 counts["reconnected"] += refusal is None
             case Fenced():
                 counts["fenced"] += 1
+            case RateSet() | Reached():
+                counts["opened"] += len(event.opened)
             case Closed():
                 counts["lost_msgs"] += event.lost_msgs
         error = error or (refusal.message if refusal is not None else "")
@@ -294,12 +336,38 @@ def with_producer_event(state: ClusterState, event: ProducerTopicEvent) -> Clust
     if isinstance(event, ProducersSeen):
         return replace(state, producer_topics=(*state.producer_topics, begun(event, state)))
     changed = (after(topic, event) if topic.topic == event.topic else topic for topic in state.producer_topics)
-    return replace(state, producer_topics=tuple(changed))
+    return with_flows(replace(state, producer_topics=tuple(changed)))
 
 
-def limited_producers(state: ClusterState) -> tuple[ProducerTopic, ...]:
-    """The producers of all topics after the settings have changed."""
-    return tuple(_limited(topic, producer_limit(state, topic.topic)) for topic in state.producer_topics)
+def limited_producers(state: ClusterState) -> ClusterState:
+    """The state with the limits of its settings, after these have changed."""
+    limited = tuple(_limited(topic, producer_limit(state, topic.topic)) for topic in state.producer_topics)
+    return with_flows(replace(state, producer_topics=limited))
+
+
+def with_flows(state: ClusterState) -> ClusterState:
+    """The state with the traffic of topics whose producers have rates: what comes in goes out.
+
+    O(partitions of the state) where a flow has changed.
+    """
+    names: list[NDArray[np.int64]] = []
+    rates: list[NDArray[np.float64]] = []
+    for topic in state.producer_topics:
+        if is_rated(topic.producers):
+            flow = flow_of(topic.producers)
+            names.append(state.topics.numbers_of(np.array([state.topics.place(topic.topic)])))
+            rates.append(np.stack((flow.msgs_per_sec, flow.msgs_per_sec, flow.bytes_per_sec, flow.bytes_per_sec)))
+    if not names:
+        return state
+    numbers = np.concatenate(names)
+    loads = state.loads.with_rates(numbers, np.concatenate(rates, axis=1))
+    if loads is state.loads:
+        return state
+    subscriptions = tuple(
+        replace(one, loads=LoadTable.of(state.topics, one.loads).without(numbers)) if one.loads else one
+        for one in state.subscriptions
+    )
+    return replace(state, loads=loads, subscriptions=subscriptions)
 
 
 def refolded_producers(state: ClusterState, settings: BrokerSettings) -> tuple[ProducerTopic, ...]:
@@ -321,10 +389,11 @@ def _refolded(topic: ProducerTopic, state: ClusterState) -> ProducerTopic:
     return again
 
 
-def grown_producers(state: ClusterState, topic: str, partitions: int) -> tuple[ProducerTopic, ...]:
-    """The producers of all topics after one of these has more partitions."""
+def grown_producers(state: ClusterState, topic: str, partitions: int) -> ClusterState:
+    """The state after one of its topics has got more partitions: its producers see that of the brokers."""
     event = ProducerPartitionsGrown(topic, partitions)
-    return tuple(after(one, event) if one.topic == topic else one for one in state.producer_topics)
+    grown = tuple(after(one, event) if one.topic == topic else one for one in state.producer_topics)
+    return with_flows(replace(state, producer_topics=grown))
 
 
 def refuse_growth(state: ClusterState, topic: str, partitions: int) -> Rejection | None:

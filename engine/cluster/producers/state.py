@@ -72,6 +72,21 @@ class ProducersSent:
 
 
 @dataclass(frozen=True, slots=True)
+class ProducerRateSet:
+    """One producer, or (None) each that is not closed, sends ``msgs_per_sec`` messages of one size from now on.
+
+    They have this key, or one of ``keys`` keys in turn, or none.
+    """
+
+    topic: str
+    producer: int | None = None
+    msgs_per_sec: float = 0.0
+    size_bytes: int = DEFAULT_MSG_SIZE_BYTES
+    key: str | None = None
+    keys: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ProducerClosed:
     """One producer is closed."""
 
@@ -124,6 +139,7 @@ ProducerTopicEvent = (
     ProducersSeen
     | ProducersAdded
     | ProducersSent
+    | ProducerRateSet
     | ProducerClosed
     | PartitionFailed
     | PartitionRecovered

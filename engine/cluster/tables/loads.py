@@ -83,6 +83,23 @@ class LoadTable(Mapping[str, Load]):
         """The traffic of the partition of that number; zeros where there are no statistics."""
         return Load(*self.rates[:, number].tolist(), *self.counts[:, number].tolist())
 
+    def with_rates(self, numbers: NDArray[np.int64], rates: NDArray[np.float64]) -> LoadTable:
+        """The table with other rates, (4, k), of these partitions; the same object where they have them already."""
+        known = self.known is None or bool(self.known[numbers].all())
+        if known and np.array_equal(self.rates[:, numbers], rates):
+            return self
+        changed, present = self.rates.copy(), None if self.known is None else self.known.copy()
+        changed[:, numbers] = rates
+        if present is not None:
+            present[numbers] = True
+        return LoadTable(self.topics, changed, self.counts, present)
+
+    def without(self, numbers: NDArray[np.int64]) -> LoadTable:
+        """The table without the statistics of these partitions."""
+        known = np.ones(len(self.counts[0]), dtype=np.bool_) if self.known is None else self.known.copy()
+        known[numbers] = False
+        return LoadTable(self.topics, self.rates, self.counts, known)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LoadTable) or self.topics != other.topics:
             return isinstance(other, Mapping) and len(self) == len(other) and dict(self) == dict(other)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from engine.errors import Rejection
-from engine.routing.producers.settings import ProducerSettings
+from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES, ProducerSettings
 from engine.routing.producers.topic import PartitionedTopic
 from engine.routing.routers import Router
 
@@ -28,6 +28,24 @@ class OpenReason(Enum):
     ROUTER_CHOICE = "the router chose it for a message without a key"
     KEY = "the key of a message is hashed to it"
     PARTITION_ADDED = "the partition was added later"
+
+
+@dataclass(frozen=True, slots=True)
+class SendRate:
+    """What a producer sends: messages a second of one size, with one key, with ``keys`` keys, or without.
+
+    The keys are ``key-0``, ``key-1`` and so on, each as often as the others.
+    """
+
+    msgs_per_sec: float
+    size_bytes: int = DEFAULT_MSG_SIZE_BYTES
+    key: str | None = None
+    keys: int = 0
+
+    @property
+    def every_key(self) -> tuple[str, ...]:
+        """The keys of its messages, empty where they have none."""
+        return (self.key,) if self.key is not None else tuple(f"key-{number}" for number in range(self.keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +101,8 @@ class PartitionedProducer:
 
     ``router`` is None for a custom router. ``started`` maps each partition with a producer to it, in the order
     they were opened. ``max_pending_messages`` is the limit of each partition's queue, 0 for none.
-    ``next_update_ms`` is when it asks for the number of partitions again.
+    ``next_update_ms`` is when it asks for the number of partitions again. ``rate`` is None where it is unknown what it
+    sends besides single messages.
     """
 
     number: int
@@ -94,6 +113,7 @@ class PartitionedProducer:
     started: Mapping[int, PartitionProducer] = field(default_factory=lambda: MappingProxyType({}))
     max_pending_messages: int = 0
     next_update_ms: int = 0
+    rate: SendRate | None = None
 
     @property
     def producer_name(self) -> str | None:
@@ -241,7 +261,24 @@ class Closed:
     lost_msgs: int
 
 
-ProducerEvent = Created | Sent | Updated | Disconnected | Reconnected | Fenced | Closed
+@dataclass(frozen=True, slots=True)
+class RateSet:
+    """A producer sends at this rate from now on; ``opened`` partitions were opened for it."""
+
+    number: int
+    rate: SendRate
+    opened: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The rate of a producer reached partitions that it had not opened, as those that were added."""
+
+    number: int
+    opened: tuple[int, ...]
+
+
+ProducerEvent = Created | Sent | RateSet | Reached | Updated | Disconnected | Reconnected | Fenced | Closed
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,9 +73,9 @@ def create(
             return CreateStep(replace(producer, state="Failed"), topic, (), (), refused)
         tried = (partition,)
     first, *rest = tried
-    producer, topic, error = _open(producer, topic, (first,), reason)
+    producer, topic, error = open_partitions(producer, topic, (first,), reason)
     if error is None:
-        producer, topic, error = _open(producer, topic, rest, reason)
+        producer, topic, error = open_partitions(producer, topic, rest, reason)
         tried = (first, *rest)
     else:
         tried = (first,)
@@ -111,7 +111,7 @@ def send(
     opened = None
     if producer.settings.lazy_start_partitioned_producers and partition not in producer.started:
         opened = _reason(producer, message)
-        producer, topic, cause = _open(producer, topic, (partition,), opened)
+        producer, topic, cause = open_partitions(producer, topic, (partition,), opened)
         if cause is not None:
             return producer, topic, SendResult(partition, "failed", error=NOT_CONNECTED, cause=cause)
     if producer.state != "Ready":
@@ -144,7 +144,7 @@ def update_partitions(
     if producer.settings.starts_lazily:
         return replace(producer, partitions=topic.partitions), topic, UpdateResult("grown")
     new = range(producer.partitions, topic.partitions)
-    after, topic, error = _open(producer, topic, new, OpenReason.PARTITION_ADDED)
+    after, topic, error = open_partitions(producer, topic, new, OpenReason.PARTITION_ADDED)
     if error is not None:
         return producer, disconnect(topic, producer.number, new), UpdateResult("failed", error=error)
     return replace(after, partitions=topic.partitions), topic, UpdateResult("grown", tuple(new))
@@ -204,7 +204,7 @@ def _reason(producer: PartitionedProducer, message: Message) -> OpenReason:
     return OpenReason.KEY
 
 
-def _open(
+def open_partitions(
     producer: PartitionedProducer, topic: PartitionedTopic, partitions: Iterable[int], reason: OpenReason
 ) -> tuple[PartitionedProducer, PartitionedTopic, Rejection | None]:
     """Open each of these partitions, whatever becomes of the others; the error is that of the first that fails."""

@@ -6,13 +6,14 @@ is spread over several entries. Source: ``TopicStatsImpl``; PIP-79, #12401.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.hashing import utf16_order
-from engine.routing.producers.model import ProducersState
+from engine.routing.producers.model import PartitionedProducer, PartitionProducer, ProducersState
+from engine.routing.producers.rates import sends
 from engine.routing.producers.topic import BrokerProducer
 from engine.routing.publishers import (
     PublisherGroups,
@@ -134,14 +135,26 @@ def _groups(state: ProducersState, settings: BrokerSettings, period_ms: int) -> 
 def _publisher(
     state: ProducersState, settings: BrokerSettings, partition: int, producer: BrokerProducer, period_ms: int
 ) -> PublisherStats:
-    mine = state.producers[producer.owner].started[partition]
+    owner = state.producers[producer.owner]
+    msgs, size_bytes = _published(owner, owner.started[partition], sends(owner), period_ms)
     return PublisherStats(
         producer.producer_name,
         _named(state, settings, producer),
-        mine.sent_msgs * 1000 / period_ms,
-        mine.sent_bytes * 1000 / period_ms,
-        mine.sent_bytes / mine.sent_msgs if mine.sent_msgs else 0.0,
+        msgs * 1000 / period_ms,
+        size_bytes * 1000 / period_ms,
+        size_bytes / msgs if msgs else 0.0,
     )
+
+
+def _published(
+    producer: PartitionedProducer, mine: PartitionProducer, rates: Mapping[int, float], period_ms: int
+) -> tuple[float, float]:
+    """Messages and bytes of one partition within the period: single ones, and those of the producer's rate."""
+    msgs, size_bytes = float(mine.sent_msgs), float(mine.sent_bytes)
+    rated = rates.get(mine.partition, 0.0) * period_ms / 1000
+    if producer.rate is not None and rated and mine.connected:
+        msgs, size_bytes = msgs + rated, size_bytes + rated * producer.rate.size_bytes
+    return msgs, size_bytes
 
 
 def _named(state: ProducersState, settings: BrokerSettings, producer: BrokerProducer) -> bool:
@@ -153,7 +166,9 @@ def _truth(state: ProducersState, period_ms: int) -> tuple[PublisherTruth, ...]:
     rows = []
     for producer in state.producers:
         live = [mine for mine in producer.started.values() if mine.connected]
-        msgs, size_bytes = sum(mine.sent_msgs for mine in live), sum(mine.sent_bytes for mine in live)
+        rates = sends(producer)
+        parts = [_published(producer, mine, rates, period_ms) for mine in live]
+        msgs, size_bytes = sum(part[0] for part in parts), sum(part[1] for part in parts)
         if live:
             rate, throughput = msgs * 1000 / period_ms, size_bytes * 1000 / period_ms
             mean = size_bytes / msgs if msgs else 0.0

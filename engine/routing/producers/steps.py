@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from engine.errors import Rejection
 from engine.producer_limit import ProducerLimit
 from engine.routing.producers import producer as one
+from engine.routing.producers import rates
 from engine.routing.producers import topic as topics
 from engine.routing.producers.model import (
     Closed,
@@ -24,7 +25,10 @@ from engine.routing.producers.model import (
     ProducerEvent,
     ProducersState,
     ProducersStep,
+    RateSet,
+    Reached,
     Reconnected,
+    SendRate,
     Sent,
     Updated,
 )
@@ -118,6 +122,36 @@ def send_by_all(
     refused = _below("messages", messages, 0) or _below("sizeBytes", size_bytes, 0)
     numbers = [producer.number for producer in state.producers if producer.state != "Closed"]
     return refused or _sent(state, numbers * messages, key, size_bytes)
+
+
+def set_rate(state: ProducersState, number: int | None, rate: SendRate) -> ProducersStep | Rejection:
+    """Let one producer, or (None) all that are not closed, send at this rate from now on."""
+    refused = None if number is None else _unknown(state, number)
+    if refused is not None:
+        return refused
+    numbers = [number] if number is not None else [one.number for one in state.producers if one.state != "Closed"]
+    events: list[ProducerEvent] = []
+    for at in numbers:
+        state = _with_producer(state, state.topic, replace(state.producers[at], rate=rate))
+        state, opened = _reached(state, at)
+        events.append(RateSet(at, rate, opened))
+    return ProducersStep(state, tuple(events))
+
+
+def reach(step: ProducersStep) -> ProducersStep:
+    """The step, and what producers with a rate open after it: partitions that were added, or are no longer full."""
+    state, events = step.state, list(step.events)
+    for producer in state.producers:
+        if producer.rate is not None:
+            state, opened = _reached(state, producer.number)
+            events += [Reached(producer.number, opened)] if opened else []
+    return ProducersStep(state, tuple(events))
+
+
+def _reached(state: ProducersState, number: int) -> tuple[ProducersState, tuple[int, ...]]:
+    before = state.producers[number].started
+    state = rates.reached(state, number)
+    return state, tuple(at for at in state.producers[number].started if at not in before)
 
 
 def advance(state: ProducersState, now_ms: int) -> ProducersStep | Rejection:

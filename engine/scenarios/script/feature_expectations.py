@@ -15,13 +15,15 @@
     expect pending OP N              expect entries by name|by position OP N
     expect published OP N            expect mixtures by name|by position OP N
     expect eager|lazy|partial OP X   expect torn by name|by position OP N
+    expect inflow PARTITION OP X     expect hottest OP X                 (times the average of the partitions)
+    expect without OP N              (partitions that get nothing)
 
     expect next split NAMESPACE RANGE|nothing
     expect next reason NAMESPACE Topics|Sessions|MsgRate|Bandwidth
     expect forecast NAMESPACE cycle|seconds|splits|bundles|over|pieces OP N
 
 ``objects`` are producer objects on brokers, ``used`` partitions with any and ``full`` ones with as many as
-``maxProducersPerTopic`` allows; eager, lazy and partial are what the same
+``maxProducersPerTopic`` allows; ``inflow`` is in messages a second; eager, lazy and partial are what the same
 producers would have opened by now with that way to start. A PRODUCER is a name or #N.
 
 The forecast has two brokers with the modular load manager, twenty cycles of steady traffic, and the algorithm that the
@@ -57,6 +59,8 @@ KEY_FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "unowned": (0, True, "expect unowned = N"),
     "bystanders": (0, True, "expect bystanders = N"),
     "mode": (1, False, "expect mode MODE"),
+    "partition": (1, True, "expect partition KEY = N"),
+    "unreached": (0, True, "expect unreached = N"),
 }
 """Kind -> how many words name the subject, whether a comparison follows, how it is written."""
 
@@ -96,9 +100,16 @@ def key_number(kind: str, subject: tuple[str, ...], timeline: Timeline, key: str
         "unowned": view.foot.unowned_slots,
         "idle": view.foot.idle_consumers,
         "consumers": view.foot.consumers,
+        "unreached": 0 if view.partitions is None else len(view.partitions.unreached),
     }
     if kind in plain:
         return plain[kind]
+    if kind == "partition":
+        answer = key_answer(timeline, key, subject[0])
+        if isinstance(answer, Rejection):
+            return answer.message
+        partition = None if answer.path is None else answer.path.partition
+        return "no hash takes a partition" if partition is None else partition
     if kind == "max/mean":
         foot = view.foot
         values = (foot.max_over_mean_slots, foot.max_over_mean_keys, foot.max_over_mean_messages)
@@ -137,6 +148,9 @@ PRODUCER_FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "eager": (0, True, "expect eager = N"),
     "lazy": (0, True, "expect lazy = N"),
     "partial": (0, True, "expect partial = N"),
+    "inflow": (1, True, "expect inflow PARTITION = X"),
+    "hottest": (0, True, "expect hottest = X"),
+    "without": (0, True, "expect without = N"),
     "opened": (1, True, "expect opened PRODUCER = N"),
     "knows": (1, True, "expect knows PRODUCER = N"),
     "route": (2, True, "expect route PRODUCER KEY = N"),
@@ -180,6 +194,8 @@ def producer_number(kind: str, subject: tuple[str, ...], timeline: Timeline, top
     }
     if kind in plain:
         return plain[kind]
+    if kind in ("inflow", "hottest", "without"):
+        return _of_rates(kind, subject, view)
     if kind in ("entries", "mixtures", "torn"):
         return _of_statistics(kind, " ".join(subject), timeline, topic)
     if kind not in PRODUCER_FORMS:
@@ -191,6 +207,18 @@ def producer_number(kind: str, subject: tuple[str, ...], timeline: Timeline, top
         answer = send_answer(timeline, topic, row.number, subject[1])
         return answer.message if isinstance(answer, Rejection) else answer.explanation.route.partition
     return row.opened if kind == "opened" else row.known
+
+
+def _of_rates(kind: str, subject: tuple[str, ...], view: ProducersView) -> float | str:
+    rates = view.rates
+    if rates is None:
+        return "no producer has a rate; producer rate gives it one"
+    if kind != "inflow":
+        return rates.busiest_over_average if kind == "hottest" else rates.without
+    partition = int(subject[0]) if subject[0].isdecimal() else -1
+    if not 0 <= partition < len(rates.msgs_per_sec):
+        return f"there is no partition {subject[0]}"
+    return float(rates.msgs_per_sec[partition])
 
 
 def _of_statistics(kind: str, way: str, timeline: Timeline, topic: str) -> float | str:

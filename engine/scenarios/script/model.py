@@ -57,6 +57,9 @@ class StartKeys:
     consumers: int = 4
     mode: str = "consistent-auto-split"
     points: int = 100
+    partitions: int = 0
+    client: str = "java"
+    hashing: str | None = None
     seed: int = 0
     release: str = ""
 

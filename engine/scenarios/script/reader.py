@@ -25,6 +25,7 @@ from engine.cluster.grammar.words import split_words
 from engine.cluster.keys.state import SharingMode
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Problem, Rejection
+from engine.routing.clients import key_routing
 from engine.scenarios.embedded import SCENES
 from engine.scenarios.script.expectations import parse_expectation
 from engine.scenarios.script.model import (
@@ -180,23 +181,24 @@ def _new(texts: list[str]) -> StartNew | StartKeys | StartProducers | Rejection:
 
 
 def _new_keys(texts: list[str]) -> StartKeys | Rejection:
-    """``new keys 1000 consumers 4 mode sticky points 100 seed 0 release 4.0.7``, in any order."""
-    form = "new keys 1000 consumers 4 mode MODE points 100 seed 0 release VERSION"
+    """``new keys 1000 consumers 4 mode sticky partitions 4 client java seed 0 release 4.0.7``, in any order."""
+    form = "new keys 1000 consumers 4 mode MODE points 100 partitions 4 client java hashing NAME seed 0 release VERSION"
     if len(texts) % 2:
         return _refuse(f"{texts[-1]!r} has no value; write {form}", texts[-1])
     modes = [mode.value for mode in SharingMode]
     start = StartKeys()
     for name, value in _pairs(texts):
-        if name in ("keys", "consumers", "points", "seed") and _is_number(value):
+        if name in ("keys", "consumers", "points", "partitions", "seed") and _is_number(value):
             start = replace(start, **{name: int(value)})  # type: ignore[arg-type]
         elif name == "mode" and value in modes:
             start = replace(start, mode=value)
-        elif name == "release":
-            start = replace(start, release=value)
+        elif name in ("client", "hashing", "release"):
+            start = replace(start, **{name: value})  # type: ignore[arg-type]
         else:
             hint = f" (modes: {', '.join(modes)})" if name == "mode" else ""
             return _refuse(f"{name} {value!r} is not understood{hint}; write {form}", name)
-    return start
+    routing = key_routing(start.client, start.hashing)
+    return _refuse(routing.message, routing.field) if isinstance(routing, Rejection) else start
 
 
 def _new_producers(texts: list[str]) -> StartProducers | Rejection:

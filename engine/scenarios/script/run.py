@@ -17,6 +17,7 @@ from engine.cluster.timeline import Timeline, navigate
 from engine.config import CURRENT
 from engine.errors import InputError, Problem, Rejection, system_reason
 from engine.input import MAX_INPUT_BYTES, read_path
+from engine.routing.clients import key_routing
 from engine.scenarios.embedded import embedded
 from engine.scenarios.opening import Opened, open_path
 from engine.scenarios.script.expectations import judged
@@ -61,10 +62,13 @@ SHIPPED_SCRIPTS: Final = (
     "keys-autosplit-skew",
     "keys-sticky-gap",
     "keys-regions",
+    "keys-partitions",
+    "keys-resonance",
     "keys-blocked",
     "producers-lazy",
     "producers-partial",
     "producers-limit",
+    "producers-rates",
 )
 MAX_BYTES: Final = 4 * 1024 * 1024
 
@@ -148,8 +152,18 @@ def _opened(script: Script, limit_bytes: int) -> Opened:
                 release=new.release or CURRENT.label,
             )
         case StartKeys() as new:
+            routing = key_routing(new.client, new.hashing)
+            if isinstance(routing, Rejection):
+                raise InputError(str(routing))
             return synthetic_keys(
-                new.keys, new.consumers, mode=new.mode, points=new.points, seed=new.seed, release=new.release
+                new.keys,
+                new.consumers,
+                mode=new.mode,
+                points=new.points,
+                partitions=new.partitions,
+                routing=routing,
+                seed=new.seed,
+                release=new.release,
             )
         case StartProducers() as new:
             return synthetic_producers(

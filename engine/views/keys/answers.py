@@ -9,24 +9,32 @@ from engine.errors import Rejection
 from engine.keyshared.delivery_state import Wait, WaitReason, waits
 from engine.keyshared.explain import KeyExplanation, explain_key, rivals_of
 from engine.keyshared.keys import key_of_text, text_of_key
+from engine.routing.clients import routed_bytes
 from engine.text import counted
 from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeyRow
 from engine.views.keys.moves import key_moves
+from engine.views.keys.path import key_path
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 from engine.views.keys.words import shown
 from engine.views.timeline import state_before
 
 
 def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyAnswer | Rejection:
-    """Where a key goes and why, and what blocks it. Refused: no such subscription, a text that is not a key."""
+    """Where a key goes and why, and what blocks it, in the partition that the producers' hash takes.
+
+    Refused: no such subscription, a text that is not a key.
+    """
     now = keys_slice_by_key(timeline.state, subscription_key)
     if now is None:
         return Rejection("SubscriptionNotFound", f"there is no Key_Shared subscription {subscription_key!r}")
     key = key_of_text(key_text)
     if isinstance(key, Rejection):
         return key
-    delivery = now.subscription.delivery
-    explanation = explain_key(now.selector, key, draining=delivery.draining)
+    subscription, path = now.subscription, None
+    delivery = subscription.dispatchers[subscription.partition_of(key) or 0]
+    if subscription.routing is not None:
+        path = key_path(routed_bytes(key), subscription.routing, subscription.partitions, delivery.selector)
+    explanation = explain_key(delivery.selector, key, draining=delivery.draining)
     wait = next((candidate for candidate in waits(delivery) if candidate.slot == explanation.slot.slot), None)
     return KeyAnswer(
         text=text_of_key(key),
@@ -34,20 +42,25 @@ def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyA
         sentence=key_sentence(explanation),
         obstacle=_obstacle(now, explanation, wait),
         steps=key_steps(explanation),
-        rivals=rivals_of(now.selector, explanation),
+        rivals=rivals_of(delivery.selector, explanation),
+        path=path,
     )
 
 
-def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int) -> ConsumerKeysView:
+def keys_of_consumer(
+    timeline: Timeline, subscription_key: str, consumer_id: int, *, partition: int | None = None
+) -> ConsumerKeysView:
     """Exactly the slots of a consumer, and those of the known keys that it gets, the busiest first."""
-    now = keys_slice_by_key(timeline.state, subscription_key)
-    assert now is not None, f"there is no Key_Shared subscription {subscription_key!r}"
+    now = keys_slice_by_key(timeline.state, subscription_key, partition)
+    assert now is not None, f"there is no Key_Shared subscription {subscription_key!r} with partition {partition}"
     earlier = state_before(timeline)
-    before = keys_slice_by_key(earlier, subscription_key) if earlier is not None else None
+    before = keys_slice_by_key(earlier, subscription_key, partition) if earlier is not None else None
     moved = key_moves(before, now).keys
-    waiting = Counter(message.key for wait in waits(now.subscription.delivery) for message in wait.messages)
-    names = {consumer.consumer_id: consumer.name for consumer in now.selector.consumers}
-    ids = [consumer.consumer_id for consumer in now.selector.consumers]
+    waiting = Counter(
+        message.key for _, dispatcher in now.dispatchers for wait in waits(dispatcher) for message in wait.messages
+    )
+    names = {consumer.consumer_id: consumer.name for consumer in now.consumers}
+    ids = [consumer.consumer_id for consumer in now.consumers]
     pieces = now.owned.get(consumer_id, ())
     known = now.known
     rows = [
@@ -58,6 +71,7 @@ def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int
             messages=int(known.messages[at]),
             waiting=waiting[known.keys[at]],
             moved=bool(moved[at]),
+            partition=int(known.partitions[at]),
         )
         for at in range(len(known.keys))
         if int(known.owners[at]) == consumer_id
@@ -121,7 +135,7 @@ def key_steps(explanation: KeyExplanation) -> tuple[str, ...]:
 
 
 def _obstacle(now: KeysSlice, explanation: KeyExplanation, wait: Wait | None) -> str:
-    names = {consumer.consumer_id: shown(consumer.name) for consumer in now.selector.consumers}
+    names = {consumer.consumer_id: shown(consumer.name) for consumer in now.consumers}
     if wait is None:
         if explanation.draining is None:
             return ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from engine.keyshared.explain import KeyExplanation, Rival
 from engine.views.failover.model import EventLine, Notice, RingView, TimelineView
+from engine.views.keys.path import KeyPath
 from engine.views.reported.model import ReportedConsumer, ReportedView
 
 
@@ -74,7 +75,8 @@ class KeysStatus:
     selector ("16-bit ring, 100 points", "31-bit ring of the classic dispatcher", "ranges halved" ...). ``order_rule``
     is what keeps keys in order (draining hashes, recently joined consumers, none). ``client_side`` is true for
     consistent sticky ranges: a technique of clients, not a mode of the broker. ``namespace`` is the
-    subscription's: several can have the same name.
+    subscription's: several can have the same name. ``partitions`` is 0 without any; ``partition`` is the one that is
+    shown, -1 for all. ``client`` and ``hashing`` take the partition of a key, "" without partitions.
     """
 
     mode: str
@@ -93,6 +95,52 @@ class KeysStatus:
     steps: int
     seed: int
     now_ms: int
+    partitions: int = 0
+    partition: int = -1
+    client: str = ""
+    hashing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRow:
+    """One partition: its known keys with their messages so far, and what is under way.
+
+    ``slots`` occur among its keys; ``consumers`` can get any of them.
+    """
+
+    partition: int
+    keys: int
+    messages: int
+    unacked: int
+    waiting: int
+    slots: int
+    consumers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    """A consumer that never gets a key of these partitions."""
+
+    consumer_id: int
+    name: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsView:
+    """All partitions: whose hash takes them, and what it leaves of the slots.
+
+    ``modulus`` 1: any slot occurs in any partition. ``undecided_keys`` of the known keys are not keys for the client.
+    ``sentence`` is "" where nothing is to be said.
+    """
+
+    client: str
+    hashing: str
+    modulus: int
+    rows: tuple[PartitionRow, ...]
+    undecided_keys: int
+    unreached: tuple[Unreached, ...]
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +148,8 @@ class WaitRow:
     """One slot whose messages wait: who blocks whom, how many, since when, and what ends it.
 
     ``owner`` is the position of the consumer they will go to, ``holders`` those who must acknowledge first with how
-    many messages. ``since_ms`` is -1 where Pulsar keeps no time. ``keys`` are texts, oldest first.
+    many messages. ``since_ms`` is -1 where Pulsar keeps no time. ``keys`` are texts, oldest first. ``partition`` is -1
+    without partitions.
     """
 
     slot: int
@@ -112,6 +161,7 @@ class WaitRow:
     holders: tuple[tuple[int, int], ...]
     since_ms: int
     blocked_attempts: int
+    partition: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +199,10 @@ class LuckView:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """One known key: its text form, slot, owner and traffic, and whether the last step moved it."""
+    """One known key: its text form, slot, owner and traffic, and whether the last step moved it.
+
+    ``partition`` is -1 without partitions.
+    """
 
     text: str
     slot: int
@@ -157,13 +210,14 @@ class KeyRow:
     messages: int
     waiting: int
     moved: bool
+    partition: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class KeyAnswer:
     """``f`` on a key: the explanation, the rule in a sentence, and what blocks it ("" for nothing).
 
-    ``rivals`` are the other consumers and why they do not get it.
+    ``rivals`` are the other consumers and why they do not get it. ``path`` is the way to its partition, None without.
     """
 
     text: str
@@ -172,6 +226,7 @@ class KeyAnswer:
     obstacle: str
     steps: tuple[str, ...]
     rivals: tuple[Rival, ...] = ()
+    path: KeyPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +260,8 @@ class KeysView:
 
     ``ring`` has the slots as its hash space: ``points`` are the last slots of the pieces, ascending, a slot belongs to
     the first one at or after it; ``topic_*`` are the known keys. ``deliveries`` are the last lines of what was sent,
-    newest last. ``reported`` is what brokers said of the subscription, if anything.
+    newest last. ``reported`` is what brokers said of the subscription, if anything. ``key_partitions`` are those of the
+    known keys in the order of ``ring``, -1 without; ``partitions`` is None without partitions.
     """
 
     status: KeysStatus
@@ -220,4 +276,6 @@ class KeysView:
     timeline: TimelineView
     notices: tuple[Notice, ...]
     deliveries: tuple[str, ...]
+    key_partitions: tuple[int, ...] = ()
+    partitions: PartitionsView | None = None
     reported: ReportedView | None = None

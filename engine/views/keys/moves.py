@@ -40,8 +40,10 @@ class KeyMoves:
 def key_moves(before: KeysSlice | None, now: KeysSlice) -> KeyMoves:
     """Compare two slices; nothing moved without one before, or with the same selector. O(n log n + k)."""
     nothing = np.zeros(len(now.known.keys), dtype=np.bool_)
-    if before is None or before.selector is now.selector:
+    if before is None or (before.selector is now.selector and before.subscription.agree and now.subscription.agree):
         return KeyMoves({}, {}, 0, 0, (), (), nothing)
+    if before.selector is now.selector:
+        return KeyMoves({}, {}, 0, 0, (), (), _moved_keys(before, now))
     if _space(before) != _space(now):
         # A slot of one space is not the slot of that number in another: only keys can be compared.
         everything = (HashRange(now.selector.slots.low, now.selector.slots.high),)

@@ -1,10 +1,15 @@
-"""One Key_Shared subscription of one state, with what the panels share: pieces of the hash space and known keys."""
+"""One Key_Shared subscription of one state, with what the panels share: pieces of the hash space and known keys.
+
+All its partitions, or one of them. Where partitions differ in the owners of slots, the slice of all has the slots of
+the first, and each known key the owner that its own partition gives it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +17,10 @@ from numpy.typing import NDArray
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState
 from engine.keyshared.bulk import slot_owners
+from engine.keyshared.delivery_state import DeliveryState
 from engine.keyshared.fairness import Fairness, fairness_of
 from engine.keyshared.keys import text_of_key
-from engine.keyshared.model import Selector
+from engine.keyshared.model import Consumer, Selector
 from engine.keyshared.ownership import Gaps, OwnedSlots, slots_by_consumer
 from engine.memo import Remembered
 from engine.ranges import HashRange
@@ -49,28 +55,53 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class KnownKeys:
-    """The known keys side by side, ascending by slot: texts, bytes, slots, owner ids (-1: nobody), messages so far."""
+    """The known keys side by side, ascending by slot: texts, bytes, slots, owner ids (-1: nobody), messages so far.
+
+    ``partitions`` are -1 where the key does not decide, and without partitions.
+    """
 
     texts: tuple[str, ...]
     keys: tuple[bytes, ...]
     slots: NDArray[np.int64]
+    partitions: NDArray[np.int64]
     owners: NDArray[np.int64]
     messages: NDArray[np.int64]
+
+    @property
+    def counts(self) -> dict[bytes, int]:
+        """Key -> its messages so far."""
+        return dict(zip(self.keys, self.messages.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class KeysSlice:
-    """What the panels read; ``gaps`` are slots without an owner."""
+    """What the panels read; ``gaps`` are slots without an owner; ``partition`` None: all of them."""
 
     state: ClusterState
     subscription: KeySubscription
     pieces: Pieces
     gaps: Gaps
     known: KnownKeys
+    partition: int | None = None
 
     @property
     def selector(self) -> Selector:
-        return self.subscription.delivery.selector
+        return self.subscription.dispatchers[self.partition or 0].selector
+
+    @property
+    def dispatchers(self) -> tuple[tuple[int, DeliveryState], ...]:
+        """The dispatchers that have messages, with their partitions (-1 without partitions)."""
+        number = 0 if self.subscription.routing is not None else -1
+        return tuple(
+            (partition + number, dispatcher)
+            for partition, dispatcher in enumerate(self.subscription.dispatchers)
+            if dispatcher.backlog and self.partition in (None, partition)
+        )
+
+    @property
+    def consumers(self) -> tuple[Consumer, ...]:
+        """Those connected to what is in the slice."""
+        return self.subscription.consumers if self.partition is None else self.selector.consumers
 
     @property
     def owned(self) -> Mapping[int, tuple[OwnedSlots, ...]]:
@@ -112,6 +143,7 @@ class _Placed:
     texts: tuple[str, ...]
     keys: tuple[bytes, ...]
     slots: NDArray[np.int64]
+    partitions: NDArray[np.int64]
     messages: NDArray[np.int64]
 
 
@@ -127,18 +159,33 @@ def fairness(now: KeysSlice) -> Fairness:
     return _fairness.get((now.selector,), (), lambda: fairness_of(now.selector, now.slot_counts()))
 
 
-def keys_slice(state: ClusterState, subscription: KeySubscription) -> KeysSlice:
-    """The slice of one subscription; what did not change is remembered. O(n log n + k log k): n pieces, k keys."""
-    selector = subscription.delivery.selector
-    pieces = _pieces.get((selector,), (), lambda: _divided(selector))
-    known = _known.get((selector, subscription.keys), (), lambda: _known_keys(subscription, pieces))
-    return KeysSlice(state, subscription, pieces, _gaps(selector, pieces), known)
+def keys_slice(state: ClusterState, subscription: KeySubscription, partition: int | None = None) -> KeysSlice:
+    """The slice of one subscription, or of one of its partitions; what did not change is remembered.
+
+    O(n log n + k log k): n pieces, k keys.
+    """
+    selector = subscription.dispatchers[partition or 0].selector
+    pieces = pieces_of(selector)
+    each = (selector,) if partition is not None or subscription.agree else subscription.selectors
+    known = _known.get(
+        (*{id(selector): selector for selector in each}.values(), subscription.keys),
+        (subscription.routing, subscription.partitions, partition, tuple(map(id, each))),
+        lambda: _known_keys(subscription, partition, each),
+    )
+    return KeysSlice(state, subscription, pieces, _gaps(selector, pieces), known, partition)
 
 
-def keys_slice_by_key(state: ClusterState, key: str) -> KeysSlice | None:
-    """The slice of the subscription with that key; None when the state has none."""
+def keys_slice_by_key(state: ClusterState, key: str, partition: int | None = None) -> KeysSlice | None:
+    """The slice of the subscription with that key; None when the state has none, or not that partition."""
     match = next((subscription for subscription in state.key_subscriptions if subscription.key == key), None)
-    return keys_slice(state, match) if match is not None else None
+    if match is None or (partition is not None and not 0 <= partition < match.partitions):
+        return None
+    return keys_slice(state, match, partition)
+
+
+def pieces_of(selector: Selector) -> Pieces:
+    """The pieces of a selector, remembered."""
+    return _pieces.get((selector,), (), lambda: _divided(selector))
 
 
 def _divided(selector: Selector) -> Pieces:
@@ -172,24 +219,51 @@ def _gaps(selector: Selector, pieces: Pieces) -> Gaps:
     return Gaps(ranges, sum(widths), idle)
 
 
-def _known_keys(subscription: KeySubscription, pieces: Pieces) -> KnownKeys:
-    selector = subscription.delivery.selector
-    placed = _placed.get((subscription.keys,), (selector.slots,), lambda: _place(subscription))
-    if pieces.shared:
-        owner_ids = [selector.owner(slot) for slot in placed.slots.tolist()]
-        owners = np.array([-1 if owner is None else owner for owner in owner_ids], dtype=np.int64)
-    else:
-        owners = pieces.owners_at(placed.slots)
-    return KnownKeys(placed.texts, placed.keys, placed.slots, owners, placed.messages)
+def _known_keys(subscription: KeySubscription, partition: int | None, selectors: Sequence[Selector]) -> KnownKeys:
+    """The keys of a partition, or all; ``selectors``: the one of all partitions, or each partition's."""
+    placed = _placed.get(
+        (subscription.keys,),
+        (selectors[0].slots, subscription.routing, subscription.partitions),
+        lambda: _place(subscription),
+    )
+    if partition is not None:
+        placed = _only(placed, placed.partitions == partition)
+    owners = _owners(selectors[0], placed.slots)
+    for number, selector in enumerate(selectors[1:], start=1):
+        if selector is not selectors[0]:
+            here = placed.partitions == number
+            owners[here] = _owners(selector, placed.slots[here])
+    return KnownKeys(placed.texts, placed.keys, placed.slots, placed.partitions, owners, placed.messages)
+
+
+def _owners(selector: Selector, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+    pieces = pieces_of(selector)
+    if not pieces.shared:
+        return pieces.owners_at(slots)
+    owner_ids = [selector.owner(slot) for slot in slots.tolist()]
+    return np.array([-1 if owner is None else owner for owner in owner_ids], dtype=np.int64)
+
+
+def _only(placed: _Placed, kept: NDArray[np.bool_]) -> _Placed:
+    return _Placed(
+        texts=tuple(compress(placed.texts, kept.tolist())),
+        keys=tuple(compress(placed.keys, kept.tolist())),
+        slots=placed.slots[kept],
+        partitions=placed.partitions[kept],
+        messages=placed.messages[kept],
+    )
 
 
 def _place(subscription: KeySubscription) -> _Placed:
     slots = subscription.delivery.selector.slots
     rows = sorted((slots.slot_of_key(key), key, count) for key, count in subscription.keys.items())
+    is_partitioned = subscription.routing is not None
+    partitions = [subscription.partition_of(key) if is_partitioned else None for _, key, _ in rows]
     return _Placed(
         texts=tuple(_text(key) for _, key, _ in rows),
         keys=tuple(key for _, key, _ in rows),
         slots=np.array([slot for slot, _, _ in rows], dtype=np.int64),
+        partitions=np.array([-1 if partition is None else partition for partition in partitions], dtype=np.int64),
         messages=np.array([count for _, _, count in rows], dtype=np.int64),
     )
 

@@ -15,7 +15,7 @@ from engine.cluster.state import subscription_keys
 from engine.cluster.timeline import Timeline
 from engine.keyshared.delivery_state import Wait, waits
 from engine.keyshared.keys import text_of_key
-from engine.keyshared.luck import Luck, luck_of
+from engine.keyshared.luck import Luck, Verdict, luck_of
 from engine.keyshared.ring import RingSelector
 from engine.memo import Remembered
 from engine.text import counted
@@ -32,9 +32,11 @@ from engine.views.keys.model import (
     WaitRow,
 )
 from engine.views.keys.moves import KeyMoves, key_moves, step_moves
+from engine.views.keys.partitions import partitions_view
 from engine.views.keys.slice import KeysSlice, fairness, keys_slice_by_key
 from engine.views.keys.words import (
     ORDER_RULES,
+    PARTITIONS_DIFFER,
     REASONS,
     VERDICTS,
     form_text,
@@ -59,18 +61,20 @@ KEYS_IN_A_ROW = 20
 _luck: Remembered[Luck] = Remembered()
 
 
-def keys_view(timeline: Timeline, subscription_key: str, *, notes: Iterable[Notice] = ()) -> KeysView:
-    """Everything the screen shows at the cursor; the subscription must be there.
+def keys_view(
+    timeline: Timeline, subscription_key: str, *, partition: int | None = None, notes: Iterable[Notice] = ()
+) -> KeysView:
+    """Everything the screen shows at the cursor, of all partitions or of one; the subscription must be there.
 
     Changes are those of the last step; there are none at the opening. O(n log n + k log k + m): n pieces of the hash
     space, k known keys, m messages under way.
     """
-    now = keys_slice_by_key(timeline.state, subscription_key)
-    assert now is not None, f"there is no Key_Shared subscription {subscription_key!r}"
+    now = keys_slice_by_key(timeline.state, subscription_key, partition)
+    assert now is not None, f"there is no Key_Shared subscription {subscription_key!r} with partition {partition}"
     earlier = state_before(timeline)
-    before = keys_slice_by_key(earlier, subscription_key) if earlier is not None else None
+    before = keys_slice_by_key(earlier, subscription_key, partition) if earlier is not None else None
     moves = key_moves(before, now)
-    waiting = waits(now.subscription.delivery)
+    waiting = [(number, wait) for number, dispatcher in now.dispatchers for wait in waits(dispatcher)]
     rows = _rows(now, moves, waiting)
     positions = {row.consumer_id: at for at, row in enumerate(rows)}
     return KeysView(
@@ -78,14 +82,16 @@ def keys_view(timeline: Timeline, subscription_key: str, *, notes: Iterable[Noti
         consumers=rows,
         foot=_foot(now, rows, waiting),
         ring=keys_ring(now, moves, positions),
-        waits=tuple(_wait_row(wait, positions) for wait in waiting),
+        waits=tuple(_wait_row(wait, number, positions) for number, wait in waiting),
         gaps=_gap_rows(now, waiting),
         luck=_luck_view(now),
         moves=step_moves(before, now, moves, positions),
         events=event_lines(timeline, subscription_key, earlier),
         timeline=timeline_view(timeline),
         notices=(*key_notices(now), *notes),
-        deliveries=_deliveries(now.subscription),
+        deliveries=_deliveries(now),
+        key_partitions=tuple(now.known.partitions.tolist()),
+        partitions=partitions_view(now),
     )
 
 
@@ -116,11 +122,16 @@ def _status(timeline: Timeline, now: KeysSlice) -> KeysStatus:
         steps=timeline.length,
         seed=timeline.seed,
         now_ms=subscription.now_ms,
+        partitions=subscription.partitions,
+        partition=-1 if now.partition is None else now.partition,
+        client=subscription.routing.client if subscription.routing is not None else "",
+        hashing=subscription.routing.hashing if subscription.routing is not None else "",
     )
 
 
-def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[KeyConsumerRow, ...]:
-    subscription, delivery = now.subscription, now.subscription.delivery
+def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[tuple[int, Wait]]) -> tuple[KeyConsumerRow, ...]:
+    subscription = now.subscription
+    traffic = [dispatcher for _, dispatcher in now.dispatchers]
     colours = key_colours(subscription)
     slots, pieces = now.slot_counts(), now.piece_counts()
     lost_points = {shares.consumer_id: shares.lost_points for shares in fairness(now).consumers}
@@ -130,10 +141,10 @@ def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[Key
     for owner, count in zip(now.known.owners.tolist(), now.known.messages.tolist(), strict=True):
         messages[owner] += count
     waits_for: Counter[int | None] = Counter()
-    for wait in waiting:
+    for _, wait in waiting:
         waits_for[wait.owner_id] += len(wait.messages)
     rows = []
-    for consumer in now.selector.consumers:
+    for consumer in now.consumers:
         number = consumer.consumer_id
         colour = colours.get(number, 0)
         rows.append(
@@ -147,9 +158,9 @@ def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[Key
                 ranges=pieces.get(number, 0),
                 keys=keys[number],
                 messages=messages[number],
-                unacked=len(delivery.pending.get(number, {})),
+                unacked=sum(len(delivery.pending.get(number, {})) for delivery in traffic),
                 waiting=waits_for[number],
-                draining=len(delivery.draining.of_consumer(number)),
+                draining=sum(len(delivery.draining.of_consumer(number)) for delivery in traffic),
                 gained_slots=moves.gained.get(number, 0),
                 lost_slots=moves.lost.get(number, 0),
                 bystander=number in moves.bystanders,
@@ -161,13 +172,13 @@ def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[Key
     return tuple(rows)
 
 
-def _foot(now: KeysSlice, rows: tuple[KeyConsumerRow, ...], waiting: tuple[Wait, ...]) -> KeysFoot:
+def _foot(now: KeysSlice, rows: tuple[KeyConsumerRow, ...], waiting: Iterable[tuple[int, Wait]]) -> KeysFoot:
     return KeysFoot(
         consumers=len(rows),
         slots=now.slot_count,
         keys=len(now.known.keys),
         messages=int(now.known.messages.sum()),
-        waiting=sum(len(wait.messages) for wait in waiting),
+        waiting=sum(len(wait.messages) for _, wait in waiting),
         unowned_slots=now.gaps.slot_count,
         unowned_keys=int((now.known.owners < 0).sum()),
         max_over_mean_slots=max_over_mean([row.slots for row in rows]),
@@ -177,7 +188,7 @@ def _foot(now: KeysSlice, rows: tuple[KeyConsumerRow, ...], waiting: tuple[Wait,
     )
 
 
-def _wait_row(wait: Wait, positions: Mapping[int, int]) -> WaitRow:
+def _wait_row(wait: Wait, partition: int, positions: Mapping[int, int]) -> WaitRow:
     return WaitRow(
         slot=wait.slot,
         keys=tuple(map(text_of_key, wait.keys[:KEYS_IN_A_ROW])),
@@ -188,14 +199,15 @@ def _wait_row(wait: Wait, positions: Mapping[int, int]) -> WaitRow:
         holders=tuple((positions.get(holder.consumer_id, -1), holder.unacked) for holder in wait.holders),
         since_ms=-1 if wait.since_ms is None else wait.since_ms,
         blocked_attempts=wait.blocked_attempts,
+        partition=partition,
     )
 
 
-def _gap_rows(now: KeysSlice, waiting: Iterable[Wait]) -> tuple[GapRow, ...]:
+def _gap_rows(now: KeysSlice, waiting: Iterable[tuple[int, Wait]]) -> tuple[GapRow, ...]:
     """The gaps with what is in them, the widest first."""
     slots = now.known.slots
     by_slot: Counter[int] = Counter()
-    for wait in waiting:  # delayed messages of a slot are a wait of their own
+    for _, wait in waiting:  # delayed messages of a slot are a wait of their own
         by_slot[wait.slot] += len(wait.messages)
     held = np.array(sorted(by_slot), dtype=np.int64)
     rows = []
@@ -208,12 +220,12 @@ def _gap_rows(now: KeysSlice, waiting: Iterable[Wait]) -> tuple[GapRow, ...]:
 
 
 def _luck_view(now: KeysSlice) -> LuckView:
-    subscription = now.subscription
+    if now.partition is None and not now.subscription.agree:
+        return LuckView(0, 0, 0.0, 0, 0, 1.0, VERDICTS[Verdict.NOTHING], PARTITIONS_DIFFER, "", 0.0)
     # The exact distribution takes too long for many keys; random samples are close enough.
-    exact = None if len(subscription.keys) <= EXACT_KEYS else False
-    luck = _luck.get(
-        (now.selector, subscription.keys), (), lambda: luck_of(now.selector, subscription.keys, exact=exact)
-    )
+    exact = None if len(now.known.keys) <= EXACT_KEYS else False
+    keys = now.subscription.keys if now.partition is None else now.known.counts
+    luck = _luck.get((now.selector, now.known), (), lambda: luck_of(now.selector, keys, exact=exact))
     return LuckView(
         keys=luck.keys,
         observed_max=luck.busiest_keys,
@@ -228,12 +240,15 @@ def _luck_view(now: KeysSlice) -> LuckView:
     )
 
 
-def _deliveries(subscription: KeySubscription) -> tuple[str, ...]:
+def _deliveries(now: KeysSlice) -> tuple[str, ...]:
+    subscription = now.subscription
     names = {event.consumer_id: event.name for event in subscription.happened if isinstance(event, KeyConsumerJoined)}
+    partitioned = subscription.routing is not None and now.partition is None
+    sent = [one for one in subscription.sent if now.partition in (None, one.partition)]
     return tuple(
-        f"{shown(names[delivered.consumer_id])} got {shown(text_of_key(delivered.message.key))}"
-        f" (message {delivered.message.position})"
-        for delivered in subscription.sent[-DELIVERIES_SHOWN:]
+        f"{shown(names[one.sent.consumer_id])} got {shown(text_of_key(one.sent.message.key))}"
+        f" (message {one.sent.message.position}{f' of partition {one.partition}' if partitioned else ''})"
+        for one in sent[-DELIVERIES_SHOWN:]
     )
 
 

@@ -130,6 +130,7 @@ def _why(luck: Luck) -> str:
     return value.partition(": ")[2]
 
 
+PARTITIONS_DIFFER: Final = "the partitions give slots to different consumers; choose one to compare it with chance"
 GAPS: Final = "key-gaps"
 GAPS_SERVED: Final = "key-gaps-served"
 POINTS_LOST: Final = "key-points-lost"

@@ -17,6 +17,7 @@ from engine.views.producers.model import (
     PartitionsView,
     ProducerRow,
     ProducersView,
+    RatesView,
     StatisticsRow,
     StatisticsView,
 )
@@ -36,6 +37,7 @@ def producers_document(view: ProducersView, statistics: StatisticsView) -> dict[
         "producers": [_producer(row, view) for row in view.producers],
         "totals": asdict(view.foot),
         "partitions": _partitions(view.partitions),
+        "rates": None if view.rates is None else _rates(view.rates),
         "counts": asdict(view.counts)
         | {
             "points": [asdict(point) for point in view.counts.points],
@@ -68,6 +70,20 @@ def _partitions(view: PartitionsView) -> dict[str, Any]:
         "pending": view.pending.tolist(),
         "failing": [{"partition": partition, "error": error} for partition, error in view.failing],
         "new_from": view.new_from,
+    }
+
+
+def _rates(rates: RatesView) -> dict[str, Any]:
+    return {
+        "msgs_per_sec": rates.msgs_per_sec.tolist(),
+        "bytes_per_sec": rates.bytes_per_sec.tolist(),
+        "hottest": rates.hottest if rates.hottest >= 0 else None,
+        "busiest_over_average": rates.busiest_over_average,
+        "without": rates.without,
+        "waiting_msgs_per_sec": rates.waiting_msgs_per_sec,
+        "failing_msgs_per_sec": rates.failing_msgs_per_sec,
+        "fastest": rates.fastest if rates.fastest >= 0 else None,
+        "fastest_msgs_per_sec": rates.fastest_msgs_per_sec,
     }
 
 

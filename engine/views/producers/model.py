@@ -30,7 +30,8 @@ class ProducerRow:
     """One partitioned producer. ``name`` is that of its first partition, "" without any; ``tag`` and ``colour`` follow
     its number. ``router`` is in words ("round robin", "single", "partial(3)"). ``known`` partitions it counts with,
     ``opened`` it has objects for, ``connected`` of them are. ``reasons`` counts the opened ones from ``EAGER`` to
-    ``ADDED``. ``gained`` is what the last step opened. ``last`` says what happened to it last.
+    ``ADDED``. ``gained`` is what the last step opened. ``last`` says what happened to it last. ``msgs_per_sec`` of
+    ``msg_bytes`` is what it sends, None where it has no rate.
     """
 
     number: int
@@ -51,6 +52,8 @@ class ProducerRow:
     queue_limit: int
     gained: int
     last: str
+    msgs_per_sec: float | None = None
+    msg_bytes: int | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,6 +73,27 @@ class PartitionsView:
     @property
     def count(self) -> int:
         return int(self.producers.size)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RatesView:
+    """What partitions get a second from producers with rates: messages and bytes, (partitions,) float64.
+
+    ``hottest`` is the partition with most, -1 while nothing is sent; ``busiest_over_average`` its rate beside that of
+    all. ``without`` counts partitions that get nothing. ``waiting_msgs_per_sec`` go to partitions whose connection is
+    lost, ``failing_msgs_per_sec`` to those that could not be opened. ``fastest`` is the number of the producer that
+    sends the hottest partition most, -1 for none, and ``fastest_msgs_per_sec`` that part of its rate.
+    """
+
+    msgs_per_sec: NDArray[np.float64]
+    bytes_per_sec: NDArray[np.float64]
+    hottest: int
+    busiest_over_average: float
+    without: int
+    waiting_msgs_per_sec: float
+    failing_msgs_per_sec: float
+    fastest: int
+    fastest_msgs_per_sec: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +234,8 @@ class SendAnswer:
 class ProducersView:
     """One screenful of facts. ``matrix`` has a row for each producer and a column for each partition (uint8 cells).
 
-    ``deliveries`` are the last lines of what happened to producers, newest last.
+    ``deliveries`` are the last lines of what happened to producers, newest last. ``rates`` is None where no producer
+    has one.
     """
 
     status: ProducersStatus
@@ -223,3 +248,4 @@ class ProducersView:
     timeline: TimelineView
     notices: tuple[Notice, ...]
     deliveries: tuple[str, ...]
+    rates: RatesView | None = None

@@ -38,6 +38,7 @@ from engine.views.producers.model import (
     ProducerStep,
     ProducersView,
 )
+from engine.views.producers.rates import rates_view
 from engine.views.producers.words import (
     event_text,
     full_partitions,
@@ -178,6 +179,7 @@ def producers_view(timeline: Timeline, topic: str, *, notes: Iterable[Notice] = 
         timeline=timeline_view(timeline),
         notices=(*producer_notices(state, now), *notes),
         deliveries=_deliveries(now),
+        rates=rates_view(now),
     )
 
 
@@ -212,6 +214,8 @@ def _row(topic: ProducerTopic, producer: PartitionedProducer, opened: Opened, ce
         queue_limit=producer.max_pending_messages,
         gained=int(np.count_nonzero(cells & FRESH)),
         last=result_text(topic.results.get(producer.number)),
+        msgs_per_sec=None if producer.rate is None else producer.rate.msgs_per_sec * (producer.state == "Ready"),
+        msg_bytes=None if producer.rate is None else producer.rate.size_bytes,
     )
 
 

@@ -15,7 +15,10 @@ from engine.routing.producers.model import (
     Fenced,
     PartitionedProducer,
     ProducerEvent,
+    RateSet,
+    Reached,
     Reconnected,
+    SendRate,
     SendResult,
     Sent,
     Updated,
@@ -24,6 +27,7 @@ from engine.routing.producers.model import (
 from engine.routing.routers import BatchRoundRobinRouter, PartialRoundRobinRouter, Router, SinglePartitionRouter
 from engine.text import counted
 from engine.views.failover.model import Notice
+from engine.views.producers.rates import rates_view
 
 
 def router_text(router: Router | None) -> str:
@@ -52,6 +56,10 @@ def result_text(event: ProducerEvent | None) -> str:
             )
         case Sent():
             return sent_text(event.result)
+        case RateSet():
+            return rate_text(event.rate) + (f", {_partitions(len(event.opened))} opened" if event.opened else "")
+        case Reached():
+            return f"reaches {_partitions(len(event.opened))} more"
         case Updated():
             return _updated(event.partitions, event.result)
         case Disconnected():
@@ -65,6 +73,19 @@ def result_text(event: ProducerEvent | None) -> str:
             return "fenced"
         case Closed():
             return f"closed, {event.lost_msgs} waiting messages lost" if event.lost_msgs else "closed"
+
+
+def rate_text(rate: SendRate) -> str:
+    """What a producer sends.
+
+    >>> rate_text(SendRate(200.0, 1_000, keys=12)), rate_text(SendRate(0.0))
+    ('sends 200 msg/s of 1,000 bytes with 12 keys', 'sends nothing')
+    """
+    if not rate.msgs_per_sec:
+        return "sends nothing"
+    keys = "" if not rate.keys else f" with {counted(rate.keys, 'key')}"
+    keys = keys if rate.key is None else f" with the key {rate.key}"
+    return f"sends {rate.msgs_per_sec:,.6g} msg/s of {rate.size_bytes:,} bytes{keys}"
 
 
 def sent_text(result: SendResult) -> str:
@@ -130,6 +151,11 @@ BY_POSITION: Final = "producers-by-position"
 NOT_LAZY: Final = "producers-not-lazy"
 NO_QUEUE_LIMIT: Final = "producers-no-queue-limit"
 FULL: Final = "producers-full"
+HOT: Final = "producers-hot-partition"
+WITHOUT: Final = "producers-idle-partitions"
+FAILING: Final = "producers-rate-fails"
+HOT_FROM: Final = 2.0
+"""A partition is hot from this multiple of the average rate on."""
 
 
 def producer_notices(state: ClusterState, topic: ProducerTopic) -> tuple[Notice, ...]:
@@ -138,6 +164,7 @@ def producer_notices(state: ClusterState, topic: ProducerTopic) -> tuple[Notice,
     notices = (
         _down(topic),
         _full(topic),
+        *_of_rates(topic),
         _behind(topic, ready),
         _clients(topic, ready),
         _keys_ignored(topic, ready),
@@ -174,6 +201,29 @@ def _full(topic: ProducerTopic) -> Notice | None:
         f" ({limit.most:,}, {limit.source}) and refuse another; more partitions help producers that do not open all of"
         " them",
     )
+
+
+def _of_rates(topic: ProducerTopic) -> tuple[Notice, ...]:
+    rates = rates_view(topic)
+    if rates is None:
+        return ()
+    notices: list[Notice] = []
+    if rates.hottest >= 0 and rates.busiest_over_average >= HOT_FROM:
+        total = float(rates.msgs_per_sec.sum())
+        text = (
+            f"partition {rates.hottest} gets {rates.msgs_per_sec[rates.hottest]:,.6g} of {total:,.6g} msg/s,"
+            f" {rates.busiest_over_average:.1f} times the average; #{rates.fastest} sends"
+            f" {rates.fastest_msgs_per_sec:,.6g} of them"
+        )
+        notices.append(Notice(HOT, text))
+    if rates.hottest >= 0 and rates.without:
+        get = "gets" if rates.without == 1 else "get"
+        text = f"{rates.without:,} of {_partitions(topic.partitions)} {get} no messages from these producers"
+        notices.append(Notice(WITHOUT, text))
+    if rates.failing_msgs_per_sec:
+        text = f"{rates.failing_msgs_per_sec:,.6g} msg/s fail: they go to partitions that refused their producer"
+        notices.append(Notice(FAILING, text))
+    return tuple(notices)
 
 
 def _behind(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Notice | None:

@@ -20,6 +20,7 @@ from engine.cluster.commands import (
     RemoveTopic,
     RepartitionTopic,
     SendByProducers,
+    SetProducerRate,
     SetSetting,
 )
 from engine.cluster.decide import decide
@@ -49,7 +50,8 @@ from engine.cluster.producers.state import (
     ProducerTimePassed,
     Tally,
 )
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, dispatched_load
+from engine.compare.verdict import evenness
 from engine.errors import InputError, Rejection
 from engine.names import namespace_of
 from engine.producer_limit import ProducerLimit
@@ -107,6 +109,12 @@ def test_what_nobody_can_ask_is_refused_by_name_and_changes_nothing(
         (SendByProducers(ORDERS, 0, None, -1), "IllegalArgumentException", "times", "-1 times"),
         (SendByProducers(ORDERS, None, None, 3_334), "TooManyMessages", "times", "up to 10000"),
         (SendByProducers(ORDERS, 0, "k", 1, -1), "IllegalArgumentException", "sizeBytes", "below 0"),
+        (SetProducerRate(ORDERS, 9, 1.0), "ProducerNotFound", "producer", "no producer 9"),
+        (SetProducerRate(ORDERS, 0, 1e10), "IllegalArgumentException", "msgs_per_sec", "1e+10 messages/s"),
+        (SetProducerRate(ORDERS, 0, float("nan")), "IllegalArgumentException", "msgs_per_sec", "0 to 1e+09"),
+        (SetProducerRate(ORDERS, None, 1.0, -1), "IllegalArgumentException", "size_bytes", "-1 is not a size"),
+        (SetProducerRate(ORDERS, 0, 1.0, 1, None, 10_001), "IllegalArgumentException", "keys", "0 to 10000"),
+        (SetProducerRate(ORDERS, 0, 1.0, 1, "k", 2), "IllegalArgumentException", "keys", "not both"),
         (CloseProducer(ORDERS, 9), "ProducerNotFound", "producer", "no producer 9"),
         (FailPartition(ORDERS, 6), "IllegalArgumentException", "partition", "the topic has 0 to 5"),
         (RecoverPartition(ORDERS, -1), "IllegalArgumentException", "partition", "no partition -1"),
@@ -313,6 +321,9 @@ def producer_commands() -> st.SearchStrategy[ProducerCommand]:
     return st.one_of(
         st.builds(AddProducers, text, plans),
         st.builds(SendByProducers, text, st.none() | who, st.none() | text, number, number),
+        st.builds(
+            SetProducerRate, text, st.none() | who, st.floats(0, allow_infinity=False), number, st.none() | text, number
+        ),
         st.builds(CloseProducer, text, who),
         st.builds(FailPartition, text, number),
         st.builds(RecoverPartition, text, number),
@@ -342,6 +353,9 @@ def test_a_printed_command_reads_back_as_itself_anywhere(command: ProducerComman
         ("producer send all", SendByProducers(ORDERS)),
         ('producer send #1 key "" times 3 size 7', SendByProducers(ORDERS, 1, "", 3, 7)),
         ("producer send standalone-0-2", SendByProducers(ORDERS, 2)),
+        ("producer rate all 200", SetProducerRate(ORDERS, None, 200.0)),
+        ("producer rate #1 0.5 size 7 keys 12", SetProducerRate(ORDERS, 1, 0.5, 7, None, 12)),
+        ('producer rate standalone-0-2 3 key ""', SetProducerRate(ORDERS, 2, 3.0, key="")),
         ("producer close standalone-0-0", CloseProducer(ORDERS, 0)),
         ("partition fail 3", FailPartition(ORDERS, 3)),
         (f"partition recover 3 on {ORDERS}", RecoverPartition(ORDERS, 3)),
@@ -354,7 +368,7 @@ def test_a_line_is_read(line: str, command: Command) -> None:
 @pytest.mark.parametrize(
     ("line", "error", "piece"),
     [
-        ("producer", "SyntaxError", "add, send or close is missing"),
+        ("producer", "SyntaxError", "add, send, rate or close is missing"),
         ("producer sing", "SyntaxError", "'sing'"),
         ("producer add count", "SyntaxError", "N is missing"),
         ("producer add count many", "SyntaxError", "whole number"),
@@ -401,3 +415,32 @@ def test_a_policy_of_the_namespace_goes_before_the_setting_and_is_kept() -> None
     assert after(own, add(count=4)).producer_topics[0].tally.created == 3
     with pytest.raises(InputError, match="takes -1 producers"):
         state_from_plain(state_to_plain(replace(limited, producer_policies={ORDERS: -1})))
+
+
+def test_the_rate_of_producers_is_the_traffic_of_partitions_and_of_consumers() -> None:
+    timeline = timeline_after("producer add batching off", "producer rate #0 60 size 100")
+    state = timeline.state
+    load = state.loads[f"{ORDERS}-partition-3"]
+    assert (load.msg_rate_in, load.msg_rate_out) == (10.0, 10.0)
+    assert (load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec) == (1_000.0, 1_000.0)
+    billing = next(one for one in state.subscriptions if ORDERS in one.topics)
+    even = evenness(replace(state, subscriptions=(billing,)), billing)
+    assert even.busiest_msgs_per_sec >= 60.0 / len(billing.consumers)
+    assert dispatched_load(state, billing, f"{ORDERS}-partition-0").msg_rate_out == 10.0
+    # The same again is no step, and undo takes the traffic back.
+    assert decide(state, SetProducerRate(ORDERS, 0, 60.0)) == ()
+    assert timeline.undo().state.loads == timeline_after("producer add batching off").state.loads
+    assert parse_state(serialise_state(state)) == state
+    grown = timeline.submit(RepartitionTopic(ORDERS, 12))[0].submit(PassTime(60_000))[0].state
+    assert grown.loads[f"{ORDERS}-partition-11"].msg_rate_in == 5.0
+    closed = after(state, CloseProducer(ORDERS, 0))
+    assert closed.loads[f"{ORDERS}-partition-3"].msg_rate_in == 0.0
+
+
+def test_a_limit_that_is_lifted_lets_a_rate_through() -> None:
+    lines = ("producer add lazy batching off", "producer add batching off", "set maxProducersPerTopic 1")
+    timeline = timeline_after(*lines, "producer rate #0 60")
+    total = sum(load.msg_rate_in for name, load in timeline.state.loads.items() if name.startswith(ORDERS))
+    assert total == pytest.approx(10.0)
+    lifted = timeline.submit(SetSetting("maxProducersPerTopic", "0"))[0].state
+    assert sum(load.msg_rate_in for name, load in lifted.loads.items() if name.startswith(ORDERS)) == pytest.approx(60)

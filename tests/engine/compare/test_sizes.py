@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Timeline
 from engine.compare.goal import Goal
 from engine.compare.sizes import Sizing, consumers_needed, grown, partitions_needed
 from engine.compare.verdict import evenness
@@ -75,3 +77,33 @@ def test_what_cannot_be_sized_is_refused() -> None:
 
 def test_names_go_on_as_they_began() -> None:
     assert grown(["web-1", "web-7"], 4) == ["web-1", "web-7", "web-8", "web-9"]
+
+
+def rated(*lines: str) -> Sizing:
+    state = cluster([f"c-{at}" for at in range(3)], {"x": 3}, rate=0.0)
+    timeline = Timeline.start(state, 0, "a test")
+    for line in ("producer add", *lines):
+        command = parse_command(line, timeline.state)
+        assert not isinstance(command, Rejection), command
+        timeline, refused = timeline.submit(command)
+        assert refused is None, refused
+    now = timeline.state
+    return sized(partitions_needed(now, now.subscriptions[0], Goal(1.05, by_messages=True), range(3, 13)))
+
+
+def test_partitions_divide_what_the_router_of_the_fast_producer_lets_them() -> None:
+    spread = rated("producer rate all 900")
+    assert [row.number for row in spread.rows if row.good] == [3, 6, 9, 12]
+    assert spread.fastest is not None and (spread.fastest.msgs_per_sec, spread.fastest.partitions) == (900.0, 12)
+    single = rated("producer add router single named fast", "producer rate fast 900", "producer rate #0 90")
+    assert single.smallest is None and single.fastest is not None
+    assert (single.fastest.name, single.fastest.msgs_per_sec, single.fastest.partitions) == ("fast", 900.0, 1)
+    assert all(row.busiest_msgs >= 900.0 for row in single.rows)
+    partial = rated("producer add lazy partial 6 above named fast", "producer rate fast 900")
+    assert partial.fastest is not None and partial.fastest.partitions == 6
+    assert partial.rows[0].good and all(row.max_over_mean <= 3 for row in partial.rows)
+
+
+def test_without_rates_nobody_is_the_fast_producer() -> None:
+    state = cluster(["a", "b"], {"x": 2})
+    assert sized(partitions_needed(state, state.subscriptions[0], Goal(), range(2, 4))).fastest is None

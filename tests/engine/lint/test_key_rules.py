@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import mmh3
 import pytest
 
-from engine.keyshared.model import Consumer, DeclaredRanges, SlotSpace, owner_of_key
+from engine.keyshared.model import Consumer, DeclaredRanges, Selector, SlotSpace, owner_of_key
 from engine.keyshared.ring import RingSelector, ring_selector
 from engine.lint import KeyCase, Severity
 from engine.lint.rules import (
     key_duplicate_names,
     key_gaps,
     key_gaps_served,
+    key_hash_resonance,
     key_names_collide,
     key_no_slots,
     key_overlaps,
     key_points_lost,
 )
+from tests.engine.keyshared.selectors import accepted, auto_split, ring
 from tests.engine.lint.worlds import automatic, findings_by, sticky, world
 
 NOW = world()
@@ -188,3 +191,23 @@ def test_K08_numbered_names_share_points_in_the_oldest_form_only() -> None:
     assert findings_by(key_names_collide.RULE, automatic(names, world("3.0.3"))) == []
     assert findings_by(key_names_collide.RULE, automatic(["c-01", "c-11", "c-12"], OLDEST_FORM)) == []
     assert findings_by(key_names_collide.RULE, automatic(["c-1", "c-1"], OLDEST_FORM)) == [], "that is another rule"
+
+
+def resonant(consumers: int, partitions: int, mode: str = "auto-split") -> KeyCase:
+    selector: Selector = auto_split() if mode == "auto-split" else ring()
+    for number in range(consumers):
+        selector = accepted(selector.join(Consumer(number, f"c-{number}")))
+    return KeyCase(NOW, "t/n", "s", "persistent://t/n/x", 1, selector.consumers, selector, partitions=partitions)
+
+
+def test_consumers_that_never_get_a_key_of_some_partitions() -> None:
+    (finding,) = findings_by(key_hash_resonance.RULE, resonant(256, 1024))
+    assert (finding.number("slots"), finding.number("busiest"), finding.number("partitions")) == (64, 64, 1024)
+    assert finding.number("consumers") == 256
+    assert findings_by(key_hash_resonance.RULE, resonant(4, 1024)) == []  # wider ranges than 1,024 slots
+    assert findings_by(key_hash_resonance.RULE, resonant(256, 1)) == []
+    assert findings_by(key_hash_resonance.RULE, resonant(256, 0)) == []
+    assert findings_by(key_hash_resonance.RULE, resonant(20, 1024, "ring")) == []
+    narrow = sticky({"a": ((0, 1),), "b": ((2, 65_535),)}, NOW)
+    (finding,) = findings_by(key_hash_resonance.RULE, replace(narrow, partitions=8))
+    assert (finding.where.consumer, finding.number("consumers"), finding.number("missed")) == ("a", 1, 6)

@@ -44,6 +44,14 @@ STATES: dict[str, Callable[[], Timeline]] = {
     "grown": lambda: timeline_after(LAZY, "producer add", f"topic partitions {ORDERS} 9", "wait 60000"),
     "odd names": lambda: timeline_after(f'producer add named "\\u00e4 #1" on {ORDERS}', 'producer send #0 key ""'),
     "mixed": lambda: timeline_after(LAZY, "producer add client python named p", "producer send all key k"),
+    "rates": lambda: timeline_after(
+        LAZY,
+        "producer rate #0 60 size 10",
+        "producer rate #1 30 key k",
+        "partition fail 1",
+        "producer rate #2 6 keys 3",
+    ),
+    "no rate": lambda: timeline_after(LAZY, "producer rate all 0"),
     "fenced": lambda: timeline_after(LAZY, "producer send all times 6", "producer add access exclusivewithfencing"),
 }
 
@@ -106,3 +114,21 @@ def test_a_member_too_many_or_too_few_is_not_valid() -> None:
     assert valid.is_valid(document) and document["format"] == FORMAT
     assert not valid.is_valid(document | {"more": 1})
     assert not valid.is_valid({name: value for name, value in document.items() if name != "counts"})
+
+
+def test_rates_are_those_of_partitions_and_name_the_hottest() -> None:
+    document = document_of(timeline_after("producer add count 2", "producer rate #0 60", "producer rate #1 100 key k"))
+    rates = document["rates"]
+    hot = rates["hottest"]
+    assert sum(rates["msgs_per_sec"]) == pytest.approx(160)
+    assert rates["msgs_per_sec"][hot] == max(rates["msgs_per_sec"]) == pytest.approx(110)
+    assert rates["busiest_over_average"] == pytest.approx(110 * 6 / 160)
+    assert (rates["fastest"], rates["fastest_msgs_per_sec"], rates["without"]) == (1, 100.0, 0)
+    assert [row["msgs_per_sec"] for row in document["producers"]] == [60.0, 100.0]
+    assert "producers-hot-partition" in [notice["code"] for notice in document["notices"]]
+    assert document_of(STATES["eager"]())["rates"] is None
+    idle = document_of(timeline_after("producer add router single", "producer rate #0 1"))
+    assert idle["rates"]["without"] == 5
+    assert "producers-idle-partitions" in [notice["code"] for notice in idle["notices"]]
+    nothing = document_of(STATES["no rate"]())["rates"]
+    assert (nothing["hottest"], nothing["fastest"], nothing["busiest_over_average"]) == (None, None, 0.0)

@@ -474,3 +474,20 @@ def test_a_paste_gives_the_rows_of_the_answer_in_it_and_half_an_answer_gives_non
     pasted.write_text(text[: text.index("'subscriptions'")])
     rows, outcome = taken(pasted)
     assert (outcome, rows_in(rows, TOPICS), adds_up(rows)) == (QUARANTINED, [], True)
+
+
+@pytest.mark.parametrize("name", ["stats.txt", "stats.log", "stats.out", "stats"])
+def test_a_text_that_is_not_named_as_an_answer_gives_its_rows_and_is_no_fault_without_one(
+    name: str, tmp_path: Path
+) -> None:
+    topic = "persistent://t/n/x"
+    file = tmp_path / name
+    file.write_text(f"$ pulsar-admin topics stats {topic}\n{json.dumps(TOPIC, indent=2)}\n$ ")
+    rows, outcome = taken(file)
+    assert (outcome, len(rows_in(rows, TOPICS)), adds_up(rows)) == (READ, 1, True)
+    file.write_text("2026-11-22T09:48:07 INFO broker started\nand a note\n")
+    rows, outcome = taken(file)
+    assert (outcome, rows_in(rows, TOPICS), rows.quarantine) == (OF_NO_USE, [], [])
+    file.write_text(f"$ pulsar-admin topics stats {topic}\n{json.dumps(TOPIC, indent=2)[:60]}")
+    rows, outcome = taken(file)
+    assert (outcome, rows_in(rows, TOPICS), adds_up(rows)) == (QUARANTINED, [], True)

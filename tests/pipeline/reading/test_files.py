@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from engine.admin.files import LARGEST_PASTE_BYTES
 from engine.admin.kinds import AnswerKind
 from engine.admin.text import plain_json
 from engine.errors import InputError
@@ -44,9 +45,20 @@ def test_files_come_at_any_depth_in_natural_order_and_without_the_result(tmp_pat
     for name in ("b/10-x.json", "b/9-x.json.gz", "a/x.json.zst", "notes.txt", ".hidden.json", "out/import.json"):
         put(tmp_path, name)
     answers = find_answers(tmp_path, tmp_path / "out")
-    assert [file.name for file in answers.files] == ["a/x.json.zst", "b/9-x.json.gz", "b/10-x.json"]
-    assert [file.position for file in answers.files] == [0, 1, 2]
-    assert answers.passed_over == 2
+    assert [file.name for file in answers.files] == ["a/x.json.zst", "b/9-x.json.gz", "b/10-x.json", "notes.txt"]
+    assert [file.position for file in answers.files] == [0, 1, 2, 3]
+    assert answers.passed_over == 1
+
+
+def test_texts_that_may_have_an_answer_are_found_unless_they_are_empty_or_as_long_as_logs(tmp_path: Path) -> None:
+    for name in ("stats.txt", "broker.log", "nohup.out", "stats", "_SUCCESS", "x.parquet", "x.json"):
+        put(tmp_path, name)
+    (tmp_path / "empty.txt").touch()
+    with (tmp_path / "long.log").open("wb") as long:
+        long.truncate(LARGEST_PASTE_BYTES + 1)
+    answers = find_answers(tmp_path)
+    assert {file.name for file in answers.files} == {"stats.txt", "broker.log", "nohup.out", "stats", "x.json"}
+    assert answers.passed_over == 4
 
 
 def test_one_file_can_be_named(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from engine.routing.clients import MAX_PARTITIONS, ROUTING_CLIENTS
 from tests.oracles.hashes import boost_hash, java_string_hash
 from tests.tui.cli.conftest import Run
-from tui.cli.key_options import CLIENT_WORDS, MAX_KEY_PARTITIONS
+from tui.cli.producer_options import CLIENT_WORDS, MAX_KEY_PARTITIONS
 
 ABC = ("--consumers", "a,b,c")
 
@@ -79,3 +79,24 @@ def test_without_partitions_there_is_no_route(run: Run) -> None:
         assert words[0] in ran.err
     ran = run("explain", "key", "k", *ABC, "--partitions", "3", "--client", "python", "--hashing", "Murmur3_32Hash")
     assert (ran.code, "--hashing" in ran.err, "BoostHash" in ran.err) == (2, True, True)
+
+
+def test_keys_says_how_keys_are_spread_over_partitions(run: Run) -> None:
+    words = ("keys", *ABC, "--generated", "300", "--partitions", "6", "--client", "go", "--hashing", "murmur3_32hash")
+    partitions = json.loads(run(*words, "--json").out)["partitions"]
+    hashes = [mmh3.hash(f"key-{number}") & 0x7FFFFFFF for number in range(300)]
+    assert [row["keys"] for row in partitions["rows"]] == [
+        sum(value % 6 == partition for value in hashes) for partition in range(6)
+    ]
+    assert (partitions["client"], partitions["hashing"], partitions["modulus"]) == ("go", "Murmur3_32Hash", 3)
+    assert "6 partitions, by Murmur3_32Hash of go:" in run(*words).out
+    assert run("keys", *ABC, "--of", "a", "--partitions", "6").code == 2
+    assert json.loads(run("keys", *ABC, "--json").out)["partitions"] is None
+
+
+def test_keys_says_who_never_gets_a_key_of_some_partitions(run: Run) -> None:
+    words = ("keys", "--ranges", "a=0-1", "--ranges", "b=2-65535", "--partitions", "4", "--hashing", "murmur3_32hash")
+    partitions = json.loads(run(*words, "--json").out)["partitions"]
+    assert [(row["name"], row["partitions"]) for row in partitions["unreached"]] == [("a", [2, 3])]
+    assert [row["consumers"] for row in partitions["rows"]] == [2, 2, 1, 1]
+    assert partitions["sentence"] in " ".join(run(*words).out.split())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import mmh3
 import pytest
 from jsonschema import Draft202012Validator
 
 from engine.scenarios.synthetic import synthetic_keys, synthetic_state
+from tests.oracles.hashes import boost_hash, java_string_hash
 from tests.schemas import schema_of
 from tests.tui.cli.conftest import Run
 
@@ -36,6 +38,29 @@ def test_each_mode_is_reported_as_text_and_as_a_valid_document(run: Run, mode: s
 
 def test_without_a_mode_it_is_the_ring(run: Run) -> None:
     assert json.loads(run(*NEW, "--json").out)["status"]["mode"] == "consistent-auto-split"
+
+
+def test_partitions_have_the_keys_of_the_client_that_is_named(run: Run) -> None:
+    words = ("new", "--no-journal", "--keys", "40", "--consumers", "3", "--partitions", "5")
+    for client, hashing, hash_of in (
+        ("java", "JavaStringHash", java_string_hash),
+        ("rust", "Murmur3_32Hash", lambda key: mmh3.hash(key, signed=False)),
+        ("python", "BoostHash", lambda key: boost_hash(key.encode())),
+    ):
+        document = json.loads(run(*words, "--client", client, "--json").out)
+        assert [fault.message for fault in Draft202012Validator(schema_of("keys")).iter_errors(document)] == []
+        assert (document["status"]["partitions"], document["status"]["hashing"]) == (5, hashing)
+        assert {row["key"]: row["partition"] for row in document["keys"]} == {
+            f"order-{number}": hash_of(f"order-{number}") % 5 for number in range(40)
+        }
+        rows = document["partitions"]["rows"]
+        assert [row["keys"] for row in rows] == [
+            sum(key["partition"] == partition for key in document["keys"]) for partition in range(5)
+        ]
+    sent = json.loads(run(*words, *apply("send order-1 order-1 order-2"), "--json").out)
+    held = {java_string_hash("order-1") % 5: 2, java_string_hash("order-2") % 5: 1}
+    assert [row["unacked"] for row in sent["partitions"]["rows"]] == [held.get(partition, 0) for partition in range(5)]
+    assert json.loads(run(*NEW, "--json").out)["partitions"] is None
 
 
 def test_points_are_those_of_a_node(run: Run) -> None:
@@ -92,6 +117,12 @@ def test_a_refused_command_says_why_and_prints_no_page(run: Run, line: str, reas
         (("--keys", "-1"), "--keys is -1: give 0 to 100000"),
         (("--keys", "5", "--mode", "STICKY"), "--mode is STICKY: give one of auto-split"),
         (("--mode", "sticky"), "give --keys N too"),
+        (("--keys", "5", "--partitions", "-1"), "--partitions is -1: give 0 to 32768"),
+        (("--keys", "5", "--client", "go"), "--client takes the partition of a key; give --partitions N too"),
+        (("--keys", "5", "--partitions", "2", "--client", "php"), "a random partition for every message"),
+        (("--keys", "5", "--partitions", "2", "--hashing", "md5"), "--hashing: md5 is not a hash of java"),
+        (("--hashing", "BoostHash"), "give --keys N and --partitions N too"),
+        (("--producers", "5", "--client", "go"), "none of java, python, cpp"),
         (("--keys", "5", "--points", "9"), "--points are those of a node with --mode consistent-sticky"),
         (("--keys", "5", "--mode", "sticky", "--points", "9"), "subscriptionKeySharedConsistentHashingReplicaPoints=N"),
         (("--keys", "5", "--mode", "consistent-sticky", "--points", "0"), "a node needs 1 point or more, not 0"),

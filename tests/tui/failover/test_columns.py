@@ -100,7 +100,7 @@ def test_partition_lines_stand_below_their_heading(width: int) -> None:
     line = lines.line(0, width)
     assert lines.heading is not None
     assert line.cell_len == lines.heading(width).cell_len <= width
-    assert lines.heading(width).plain.index("msg/s") + 5 == line.plain.index("12 ") + 2
+    assert lines.heading(width).plain.index("out/s") + 5 == line.plain.index("12 ") + 2
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

@@ -184,7 +184,7 @@ def test_moments_are_scrubbed_and_steps_begin_behind_the_last(tmp_path: Path) ->
 def test_a_load_report_alone_shows_bundles_with_rates_and_owner(size: tuple[int, int]) -> None:
     async def story(pilot: Pilot[int]) -> None:
         shown = text_of(pilot.app)
-        assert "0x40000000_0x80000000" in shown and "127.0.0.1:40983" in shown and "419 msg/s" in shown
+        assert "0x40000000_0x80000000" in shown and "127.0.0.1:40983" in shown and "419 in+out/s" in shown
         assert "seen 2026-11-21 11:03:43Z" in shown
         await pilot.press("b")
         await pilot.pause()

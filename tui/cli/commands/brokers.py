@@ -137,7 +137,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     frame = brokers_frame(view, 0)
     name = f"{safe_name(view.given.source)}, " if view.given.source else ""
     lines = [*wrapped(f"brokers: {name}{status_text(view)}"), *wrapped(hint_text(view, frame)), ""]
-    heading = ("broker", *(RESOURCE_TEXTS[resource] for resource in RESOURCES), "bundles", "topics", "msg/s", "B/s")
+    heading = ("broker", *(RESOURCE_TEXTS[resource] for resource in RESOURCES), "bundles", "topics", "in+out/s", "B/s")
     rows = [
         (
             safe_name(row.broker),
@@ -156,7 +156,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     busy = [cell for cell in view.strip if cell.unloads]
     unloads, topics, msgs = strip_words(view)
     clients = clients_text(view.ahead.moves, view.interruptions)
-    interrupted = f"{unloads} unloads, {topics} topics{clients} interrupted, {msgs} msg/s moved"
+    interrupted = f"{unloads} unloads, {topics} topics{clients} interrupted, {msgs} in+out/s moved"
     lines += ["", *wrapped(f"all cycles: {interrupted}", rest="  ")]
     lines += [
         f"  cycle {cell.number}: {counted(cell.unloads, 'unload')}, {counted(cell.topics, 'topic')}" for cell in busy

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui.cli.exits import FINE
-from tui.cli.key_options import RoutingChoice, SharingChoice, routing_options, sharing_options
+from tui.cli.key_options import SharingChoice, sharing_options
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.producer_options import RoutingChoice, routing_options
 
 if TYPE_CHECKING:
     from engine.keyshared.keys import EntryMetadata

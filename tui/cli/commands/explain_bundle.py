@@ -125,7 +125,7 @@ def bundle_lines(
     lines = wrapped(f"{safe_name(explanation.bundle)}, owned by {safe_name(explanation.owner or 'nobody')}", rest="  ")
     lines += wrapped(f"looked up now, {explanation.strategy} answers: {_reason(explanation, settings)}", rest="  ")
     modular = explanation.load_manager == "modular"
-    heading = ("broker", "may", "chance", "usage", "msg/s", "long term" if modular else "load", "topics", "bundles")
+    heading = ("broker", "may", "chance", "usage", "in+out/s", "long term" if modular else "load", "topics", "bundles")
     lines += ["", *table([heading, *(_row(broker, modular=modular) for broker in explanation.brokers)], _ALIGNS)]
     if modular:
         lines += ["long term: messages/s over 1,000 samples, for LeastLongTermMessageRate"]

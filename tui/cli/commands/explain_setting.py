@@ -50,7 +50,7 @@ def setting_lines(view: SettingView) -> list[str]:
     history = [
         f"{', '.join(past.since)}: {'no such setting' if past.default is None else past.default}"
         for past in view.history
-    ]
+    ] or [f"2.10 or before: {view.default or '(empty)'}"]
     default = f"Pulsar {view.release} does not have it" if view.default is None else f"{view.default or '(empty)'}"
     taken = "while brokers run (update-dynamic-config)" if view.dynamic else "from broker.conf at the start of a broker"
     parts = [

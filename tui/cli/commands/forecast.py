@@ -12,7 +12,7 @@ from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import bytes_per_sec, msgs_per_sec, safe_name
+from tui.kit.wording import bytes_per_sec, in_out_rate, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -238,7 +238,7 @@ def _now(view: BalanceView) -> list[str]:
     from engine.views.bundles.words import amount_text
     from tui.bundles.words import share_text
 
-    rows = [("bundle", "topics", "msg/s", "B/s", "of limit", "")]
+    rows = [("bundle", "topics", "in+out/s", "B/s", "of limit", "")]
     for row in balance_frame(view, view.configured.algorithm, 0).leaves:
         nearest = row.nearest
         limit = f"{amount_text(nearest.reason, nearest.measured)} of {amount_text(nearest.reason, nearest.limit)}"
@@ -246,7 +246,7 @@ def _now(view: BalanceView) -> list[str]:
             (
                 row.range_text,
                 str(row.topics),
-                msgs_per_sec(row.msgs_per_sec).partition(" ")[0],
+                in_out_rate(row.msgs_per_sec).partition(" ")[0],
                 bytes_per_sec(row.bytes_per_sec).removesuffix("B/s"),
                 share_text(nearest.share),
                 limit + (" !" if row.over else ""),
@@ -260,7 +260,7 @@ def _trees(view: BalanceView) -> Iterator[str]:
     rows = [("algorithm", "splits", "bundles", "empty", "hottest")]
     for tree in view.trees:
         name = tree.algorithm + (" (configured)" if tree.configured else "")
-        hottest = f"{tree.hottest} {msgs_per_sec(tree.hottest_msgs_per_sec)}"
+        hottest = f"{tree.hottest} {in_out_rate(tree.hottest_msgs_per_sec)}"
         rows.append((name, str(len(tree.splits)), str(tree.bundles), str(tree.empty_bundles), hottest))
     yield from table(rows, _TREES, indent="  ")
 

@@ -14,7 +14,14 @@ from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import percent, quantity, safe_name
+from tui.kit.wording import (
+    BUSIEST,
+    BUSIEST_SHORT,
+    judgement_word,
+    percent,
+    quantity,
+    safe_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -181,7 +188,7 @@ def _heirs(heirs: Sequence[HeirRow], noun: str, top: int) -> Iterator[str]:
     if not heirs:
         yield "nobody inherits anything"
         return
-    messages = "msg/s" if noun != SLOT else "messages"
+    messages = "out/s" if noun != SLOT else "messages"
     rows = [("heir", f"{noun}s", "then", messages, "then")]
     rows += [
         (
@@ -203,12 +210,12 @@ def losses_lines(view: LossesView, top: int) -> Iterator[str]:
     from tui.cli.printers.differences import more_line
     from tui.kit.wording import NOBODY
 
-    now = f"max/mean {view.max_over_mean:.2f}"
+    now = f"{BUSIEST} {view.max_over_mean:.2f}"
     if view.max_over_mean_rate:
         now += f", by messages {view.max_over_mean_rate:.2f}"
     failures = f"{counted(len(view.rows), 'single failure')}, the worst first"
     yield from wrapped(f"{safe_name(view.subscription)}: {failures}; now {now}")
-    messages = "msg/s" if view.noun != SLOT else "messages"
+    messages = "out/s" if view.noun != SLOT else "messages"
     most = (f"most {view.noun}s", f"most {messages}")
     rows = [
         (
@@ -219,14 +226,14 @@ def losses_lines(view: LossesView, top: int) -> Iterator[str]:
             "heirs",
             "busiest then",
             *most,
-            "max/mean",
+            BUSIEST_SHORT,
             "by messages",
             "idle",
         )
     ]
     rows += [
         (
-            row.judgement,
+            judgement_word(row.judgement),
             safe_name(row.name),
             f"{row.items:,}",
             f"{row.moved:,}",
@@ -251,10 +258,10 @@ def broker_heirs_lines(view: BrokerHeirsView, top: int) -> Iterator[str]:
     names = ", ".join(map(safe_name, view.gone))
     yield from wrapped(
         f"if {names} {'dies' if len(view.gone) == 1 else 'die'}: {counted(len(view.landings), 'bundle')} with"
-        f" {counted(view.topics, 'topic')} and {quantity(view.msgs_per_sec)} msg/s are looked up again"
+        f" {counted(view.topics, 'topic')} and {quantity(view.msgs_per_sec)} in+out/s are looked up again"
         + (f"; {counted(view.unowned, 'bundle')} may be owned by nobody" if view.unowned else "")
     )
-    rows = [("broker", "usage", "then", "bundles", "msg/s")]
+    rows = [("broker", "usage", "then", "bundles", "in+out/s")]
     rows += [
         (
             f"  {safe_name(heir.broker)}",
@@ -271,7 +278,7 @@ def broker_heirs_lines(view: BrokerHeirsView, top: int) -> Iterator[str]:
     if not view.landings:
         return
     yield ""
-    cells = [("bundle", "topics", "msg/s", "to", "or")]
+    cells = [("bundle", "topics", "in+out/s", "to", "or")]
     for _, landing in view.landings[:top]:
         others = [name for name in landing.chances if name != landing.destination]
         more = len(others) - _CHANCES_NAMED
@@ -293,7 +300,7 @@ def broker_losses_lines(losses: Sequence[BrokerLoss], top: int) -> Iterator[str]
     """A line for each broker that may die."""
     from tui.cli.printers.differences import more_line
 
-    rows = [("if it dies", "bundles", "topics", "msg/s", "fullest then", "usage", "then", "")]
+    rows = [("if it dies", "bundles", "topics", "in+out/s", "fullest then", "usage", "then", "")]
     rows += [
         (
             f"  {safe_name(loss.broker)}",

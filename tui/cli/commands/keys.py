@@ -13,6 +13,7 @@ from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, SharingChoice, known_key_options, sharing_options
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, write_out, write_page
+from tui.cli.producer_options import RoutingChoice, routing_options
 
 if TYPE_CHECKING:
     from tui.cli.sharing import Sharing
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 @click.command("keys")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--of", "consumer", metavar="CONSUMER", help="Only this one, by its name or #ID.")
+@routing_options
 @sharing_options
 @known_key_options
 @json_option
@@ -29,6 +31,7 @@ def keys_command(
     *,
     path: str | None,
     consumer: str | None,
+    routed: RoutingChoice,
     sharing: SharingChoice,
     known: KeyChoice,
     as_json: bool,
@@ -38,13 +41,14 @@ def keys_command(
 
     With --of it is about one consumer. Without it, about all: shares, the spread of the known keys compared with what
     chance gives, and what explains the difference. Known keys are --key, --keys, --generated, or those of the
-    recording.
+    recording. With --partitions it also says how the keys are spread over them, and which consumers never get a key
+    of some.
 
     Example: ringside keys --consumers a,b,c --key order-17
     """
     from tui.cli.key_options import known_keys
     from tui.cli.printers import key_answers as printer
-    from tui.cli.sharing import owned_by, sharing_of
+    from tui.cli.sharing import owned_by, sharing_of, spread_of
 
     who = sharing_of(sharing, path)
     if not who.selector.consumers:
@@ -54,6 +58,8 @@ def keys_command(
         raise InputError(what)
     counts = known_keys(known) if known.named else dict(who.keys)
     if consumer is not None:
+        if routed.named is not None:
+            raise click.UsageError(f"{routed.named} is about all consumers; leave out --of")
         owned = owned_by(who, _consumer_named(who, consumer), counts)
         if as_json:
             write_out(json_text(printer.owned_document(who, owned)))
@@ -62,11 +68,11 @@ def keys_command(
         return FINE
     from engine.keyshared.luck import luck_of
 
-    luck = luck_of(who.selector, counts)
+    luck, partitions = luck_of(who.selector, counts), spread_of(who, routed, counts)
     if as_json:
-        write_out(json_text(printer.spread_document(who, luck)))
+        write_out(json_text(printer.spread_document(who, luck, partitions)))
     else:
-        write_page(printer.spread_lines(who, luck), ascii_only=ascii_only)
+        write_page(printer.spread_lines(who, luck, partitions), ascii_only=ascii_only)
     return FINE
 
 

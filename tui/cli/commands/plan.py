@@ -176,7 +176,7 @@ def _more(left: int, indent: str) -> Iterator[str]:
 
 def _modes(plan: ScalingPlan) -> Iterator[str]:
     yield "the same change in other modes:"
-    heading = ("mode", "moved", "of stayers", "moved keys" if plan.keys else "", "max/mean", "")
+    heading = ("mode", "moved", "of stayers", "moved keys" if plan.keys else "", "busiest÷avg", "")
     rows = [heading, *(_mode_row(mode, plan.keys) for mode in plan.modes)]
     yield from table(rows, _MODE_ALIGNS, indent="  ")
     yield from wrapped(

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from engine.errors import InputError
 from engine.text import counted
 from tui.cli.options import JournalChoice, Output, WhatIf, journal_options, output_options, what_if_options
-from tui.cli.producer_options import ProducerChoice, producer_options
+from tui.cli.producer_options import ProducerChoice, RoutingChoice, producer_options
 from tui.cli.showing import show, show_session
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
 
 @click.command("new")
 @_number("--topics", 100, "How many topics.")
-@_number("--partitions", 1, "Of each topic; 0: not partitioned. With --producers: of the topic (12).")
+@_number("--partitions", 1, "Of each topic; 0: not partitioned. With --producers: of the topic (12), --keys: (0).")
 @_number("--consumers", 10, "Each on every topic.")
 @click.option("--bundles", metavar="N", type=int, help="Of the namespace.  [default: 32; before 5.0: 4]")
 @_number("--seed", 0, "For the rates.")
@@ -58,6 +58,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
     "--mode", metavar="MODE", help="With --keys: auto-split, consistent-auto-split, sticky, consistent-sticky."
 )
 @click.option("--points", metavar="N", type=int, help="With --mode consistent-sticky: points of a node (100).")
+@click.option("--hashing", metavar="NAME", help="With --keys and --partitions: the hash that takes a key's partition.")
 @click.option("--producers", metavar="N", type=int, help="Instead: so many producers on one partitioned topic.")
 @producer_options
 @what_if_options
@@ -73,6 +74,7 @@ def new_command(
     keys: int | None,
     mode: str | None,
     points: int | None,
+    hashing: str | None,
     producers: int | None,
     plan: ProducerChoice,
     what_if: WhatIf,
@@ -95,10 +97,13 @@ def new_command(
     if producers is not None and keys is not None:
         raise click.UsageError("--producers and --keys are two different clusters; choose one of them")
     _of_a_file(what_if)
+    named = click.get_current_context().get_parameter_source("partitions")
+    routed = RoutingChoice(None if named is ParameterSource.DEFAULT else partitions, plan.given["client"], hashing)
+    _of_partitions(routed, keys)
+    plan = plan if keys is None else plan.without_client()
     if producers is None and plan.named is not None:
         raise click.UsageError(f"{plan.named} is about producers; give --producers N too, for example --producers 100")
     _no_others("--keys" if keys is not None else "--producers" if producers is not None else "")
-    named = click.get_current_context().get_parameter_source("partitions")
 
     def load() -> Opened:
         from tui.cli.options import as_typed
@@ -117,6 +122,8 @@ def new_command(
                 consumers,
                 mode=mode or DEFAULT_MODE,
                 points=DEFAULT_POINTS if points is None else points,
+                partitions=routed.partitions or 0,
+                routing=routed.routing(),
                 seed=seed,
                 release=what_if.pulsar or "",
             )
@@ -138,8 +145,16 @@ def new_command(
     return show(load, what_if, output, journal, name=name)
 
 
-_OF_TOPICS: Final = {"--keys": ("topics", "partitions", "bundles"), "--producers": ("topics", "consumers", "bundles")}
+_OF_TOPICS: Final = {"--keys": ("topics", "bundles"), "--producers": ("topics", "consumers", "bundles")}
 """Options that have no meaning for a cluster of keys or of producers."""
+
+
+def _of_partitions(routed: RoutingChoice, keys: int | None) -> None:
+    """Refuse a hash of keys where there are no keys, or no partitions. Raises ``UsageError``."""
+    if keys is None and routed.hashing is not None:
+        raise click.UsageError("--hashing takes the partition of a key; give --keys N and --partitions N too")
+    if keys is not None and routed.partitions is None and routed.named is not None:
+        raise click.UsageError(f"{routed.named} takes the partition of a key; give --partitions N too")
 
 
 def _of_a_file(what_if: WhatIf) -> None:

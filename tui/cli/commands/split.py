@@ -14,7 +14,7 @@ from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, plain_values, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent, quantity, safe_name
+from tui.kit.wording import bytes_per_sec, in_out_rate, percent, quantity, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.views.failover.splits import SplitOption, SplitPreviewView
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
-_HEADING: Final = ("bundle", "topics", "msg/s", "B/s", "of rate")
+_HEADING: Final = ("bundle", "topics", "in+out/s", "B/s", "of rate")
 
 
 @click.command("split")
@@ -107,7 +107,7 @@ def split_lines(view: SplitPreviewView, algorithm: str | None = None) -> list[st
     shown = [option for option in view.options if algorithm in (None, option.algorithm)]
     return [
         f"bundle {view.range_text} of namespace {safe_name(view.namespace)}",
-        f"{counted(view.topics, 'topic')} · {msgs_per_sec(view.msgs_per_sec)} · {bytes_per_sec(view.bytes_per_sec)}",
+        f"{counted(view.topics, 'topic')} · {in_out_rate(view.msgs_per_sec)} · {bytes_per_sec(view.bytes_per_sec)}",
         *(line for option in shown for line in _option(option)),
     ]
 

@@ -191,7 +191,9 @@ def suggest_consumers(*, path: str | None, up_to: int | None, what_if: WhatIf, *
 @json_option
 @ascii_option
 def suggest_partitions(*, path: str | None, up_to: int | None, what_if: WhatIf, **how: Any) -> int:
-    """Suggest the smallest number of partitions of every topic for a goal, its traffic spread evenly over them.
+    """Suggest the smallest number of partitions of every topic for a goal.
+
+    Its traffic is spread evenly over them; that of producers with rates as their routers send it.
 
     Example: ringside suggest partitions answers/ --max-over-mean 1.2
     """
@@ -405,7 +407,7 @@ def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
     if reason:
         yield from wrapped(reason)
     rows = _around(sizing)
-    heading = ("", kind, "max/mean", "after a loss", "most msg/s", "idle", "by chance")
+    heading = ("", kind, "busiest÷avg", "after a loss", "most out/s", "idle", "by chance")
     yield from table([heading, *map(_size_row, rows)], _SIZE_ALIGNS)
 
 

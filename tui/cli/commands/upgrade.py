@@ -13,7 +13,7 @@ from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, known_version, what_if_options
 from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import wrapped
-from tui.kit.wording import msgs_per_sec, safe_name
+from tui.kit.wording import in_out_rate, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,7 @@ def _load_text(load: LoadHere) -> str:
     parts = (
         f"{was.shedder} → {now.shedder}" if was.shedder != now.shedder else was.shedder,
         f"{was.topics:,} → {now.topics:,} topics interrupted",
-        f"{msgs_per_sec(was.msgs_per_sec)} → {msgs_per_sec(now.msgs_per_sec)} moved",
+        f"{in_out_rate(was.msgs_per_sec)} → {in_out_rate(now.msgs_per_sec)} moved",
         f"busiest ÷ average {_ratio(was.busiest_over_average)} → {_ratio(now.busiest_over_average)}",
     )
     return (

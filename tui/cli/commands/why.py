@@ -89,10 +89,11 @@ def why_command(
     seen = subscriptions_seen(moments)
     producing = _named(hot_partitions(moments), what, subscription)
     if not seen:
+        from engine.diagnosis.metered import diagnosed_metrics
         from engine.diagnosis.producing import without_subscriptions
         from engine.diagnosis.sums import diagnosed_sums
 
-        others = producing or [*diagnosed_sums(moments), *without_subscriptions(moments)]
+        others = producing or [*diagnosed_sums(moments), *diagnosed_metrics(moments), *without_subscriptions(moments)]
         others = _named(others, what, subscription)
         if others:
             return show(others if lists_all else others[:1], len(others) - 1)
@@ -227,6 +228,9 @@ def cause_lines(cause: Cause) -> Iterator[str]:
         yield f"    setting   {safe_name(setting_text(cause.setting))}"
     if cause.fix:
         yield from wrapped(safe_name(cause.fix), first="    to do     ", rest="              ")
+    for bug in cause.looks_like:
+        yield from wrapped(bug.text, first="    looks like ", rest="              ")
+        yield from wrapped(bug.attach, first="    report    with ", rest="              ")
     yield from wrapped(", ".join(cause.fields), first="    read from ", rest="              ")
 
 

@@ -24,9 +24,9 @@ from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import event_effect, percent, quantity, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
-_CONSUMER_HEADING: Final = ("", "consumer", "prio", "active", "of ring", "of rate", "msg/s", "pts", "moved")
+_CONSUMER_HEADING: Final = ("", "consumer", "prio", "active", "of ring", "of rate", "out/s", "pts", "moved")
 _CONSUMER_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", ">", "<")
-_BUNDLE_HEADING: Final = ("  bundle", "topics", "msg/s", "B/s", "")
+_BUNDLE_HEADING: Final = ("  bundle", "topics", "in+out/s", "B/s", "")
 _BUNDLE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
 
 
@@ -136,7 +136,7 @@ def _brokers(brokers: tuple[ReportedBroker, ...]) -> Iterator[str]:
         memory = f", memory {broker.memory[0]:.0f} of {broker.memory[1]:.0f} MiB" if broker.memory else ""
         yield from wrapped(
             f"load report of {safe_name(broker.broker)}{when}: {counted(broker.bundles, 'bundle')}"
-            f", {quantity(broker.msgs_per_sec)} msg/s{cpu}{memory}",
+            f", {quantity(broker.msgs_per_sec)} in+out/s{cpu}{memory}",
             first="",
             rest="  ",
         )
@@ -148,11 +148,11 @@ def _bundles(namespaces: tuple[NamespaceNode, ...]) -> Iterator[str]:
     for namespace in namespaces:
         yield (
             f"bundles of {safe_name(namespace.name)}: {namespace.bundles}"
-            f" · {counted(namespace.topics, 'topic')} · {quantity(namespace.msgs_per_sec)} msg/s"
+            f" · {counted(namespace.topics, 'topic')} · {quantity(namespace.msgs_per_sec)} in+out/s"
             if namespace.reported is None
             else f"bundles of {safe_name(namespace.name)}: {namespace.bundles}"
             f" · reported: {counted(namespace.reported.topics, 'topic')}"
-            f" · {quantity(namespace.reported.msgs_per_sec)} msg/s"
+            f" · {quantity(namespace.reported.msgs_per_sec)} in+out/s"
         )
         rows = [_BUNDLE_HEADING, *(row for root in namespace.roots for row in _bundle(root))]
         yield from table(rows, _BUNDLE_ALIGNS)

@@ -13,7 +13,7 @@ from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.reported.changes import change_text
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import NOBODY, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
+from tui.kit.wording import NOBODY, bytes_per_sec, out_rate, percent, quantity, safe_name, short_topic
 
 NAMED: Final = 8
 _ROW_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", ">", ">", "<")
@@ -85,7 +85,7 @@ def sum_lines(view: DifferenceView) -> Iterator[str]:
     share = percent(sums.moved / sums.items)
     text = f"{sums.moved:,} of {counted(sums.items, 'partition')} ({share}) move, at least {sums.least:,} must"
     if sums.moved:
-        text += f": {msgs_per_sec(sums.msgs_per_sec)}, {bytes_per_sec(sums.bytes_per_sec)}"
+        text += f": {out_rate(sums.msgs_per_sec)}, {bytes_per_sec(sums.bytes_per_sec)}"
         if sums.unacked_at_risk:  # brokers count none of Failover consumers, so 0 says nothing
             text += f", {counted(sums.unacked_at_risk, 'unacknowledged message')}"
     yield from wrapped(text)
@@ -120,7 +120,7 @@ def _pairs(label: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 def handover_lines(rows: Sequence[HandoverRow], noun: str, top: int) -> Iterator[str]:
     """What changes hands, a line each: name, from, to, traffic, unacknowledged messages, and remarks."""
-    messages = "msg/s" if noun != SLOT else "messages"
+    messages = "out/s" if noun != SLOT else "messages"
     has_unacked = noun != SLOT and any(row.unacked for row in rows[:top])
     subject = "topic" if noun != SLOT else "known key"
     heading = (subject, "from", "to", messages, "unacked" if has_unacked else "", "")

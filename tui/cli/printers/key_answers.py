@@ -15,12 +15,15 @@ from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, 
 from engine.text import counted
 from engine.views.failover.table import letter_tag
 from engine.views.keys.answers import key_sentence
+from engine.views.keys.document import partitions_document
+from engine.views.keys.model import PartitionsView
 from engine.views.keys.path import KeyPath, OtherRoute
 from engine.views.keys.words import VERDICTS, luck_sentence, verdict_text
 from engine.views.reported.document import reported_document
 from tui.cli.output import plain_values
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.explanation import FORMAT
+from tui.cli.printers.keys_page import partition_lines
 from tui.cli.printers.reported import reported_lines
 from tui.cli.sharing import Owned, Sharing
 from tui.keys.words import nearest_first, why_not
@@ -172,8 +175,8 @@ def owned_document(who: Sharing, owned: Owned) -> dict[str, Any]:
     }
 
 
-def spread_lines(who: Sharing, luck: Luck) -> list[str]:
-    """All consumers, what nobody has, and whether the spread of the known keys is luck."""
+def spread_lines(who: Sharing, luck: Luck, partitions: PartitionsView | None = None) -> list[str]:
+    """All consumers, what nobody has, whether the spread of the known keys is luck, and the partitions."""
     lines = _labelled("of", _whose(who))
     rows = [("consumer", "slots", "share", "pieces", "keys", "by share", "messages")]
     owned = slots_by_consumer(who.selector)
@@ -202,6 +205,8 @@ def spread_lines(who: Sharing, luck: Luck) -> list[str]:
     lines += _labelled("luck", luck_sentence(luck))
     if luck.keys:
         lines += _labelled("verdict", verdict_text(VERDICTS[luck.verdict]))
+    if partitions is not None:
+        lines += ["", *partition_lines(partitions)]
     return [*lines, *reported_lines(who.reported, _reported_rows(who))]
 
 
@@ -221,7 +226,7 @@ def _reported_rows(who: Sharing) -> list[_ReportedRow]:
     ]
 
 
-def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
+def spread_document(who: Sharing, luck: Luck, partitions: PartitionsView | None = None) -> dict[str, Any]:
     """The same as plain values."""
     owned = slots_by_consumer(who.selector)
     gaps = _gaps(who)
@@ -261,6 +266,7 @@ def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
             "hottest_key": text_of_key(luck.hottest_key) if luck.hottest_key is not None else None,
             "hottest_share": luck.hottest_share,
         },
+        "partitions": partitions_document(partitions),
         "reported": reported_document(who.reported, _reported_rows(who)),
     }
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import astuple
 from typing import Final
 
 from engine.text import counted
-from engine.views.keys.model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, WaitRow
+from engine.views.keys.model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, PartitionsView, WaitRow
 from engine.views.keys.words import shown, verdict_text
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
-from tui.kit.wording import percent, safe_name, shorten_middle
+from tui.kit.wording import (
+    BUSIEST,
+    percent,
+    safe_name,
+    shorten_middle,
+)
 
 NAME_CELLS: Final = 22
 SHOWN: Final = 20
@@ -26,6 +32,7 @@ def keys_lines(view: KeysView) -> list[str]:
         *(line for notice in view.notices for line in wrapped(safe_name(notice.text), first="notice: ", rest="  ")),
         "",
         *_consumers(view),
+        *partition_lines(view.partitions),
         *wrapped(f"is it luck? {verdict_text(view.luck.verdict)}: {view.luck.sentence}", first="", rest="  "),
         *wrapped(f"last step: {view.moves.sentence}", first="", rest="  "),
         *reported_lines(view.reported, view.consumers),
@@ -48,6 +55,8 @@ def _status(status: KeysStatus) -> Iterator[str]:
     yield from wrapped(status.rule_text, first="rule: ", rest="  ")
     yield from wrapped(status.order_rule, first="order: ", rest="  ")
     yield f"subscription: {safe_name(status.subscription)} (Key_Shared) on {safe_name(status.topic)}"
+    if status.partition >= 0:
+        yield f"shown: partition {status.partition} alone"
     others = [safe_name(key) for key in status.subscriptions if key != status.subscription]
     if others:
         yield from wrapped(", ".join(others), first="other subscriptions: ", rest="  ")
@@ -78,11 +87,27 @@ def _consumer(row: KeyConsumerRow) -> tuple[str, ...]:
     )
 
 
+def partition_lines(view: PartitionsView | None) -> Iterator[str]:
+    """All partitions, one a line, and what the hash leaves of the slots."""
+    if view is None:
+        return
+    yield f"{counted(len(view.rows), 'partition')}, by {view.hashing} of {view.client}:"
+    heading = ("", "keys", "messages", "unacked", "waiting", "slots", "consumers")
+    rows = [heading, *(tuple(f"{number:,}" for number in astuple(row)) for row in view.rows[:SHOWN])]
+    yield from table(rows, (">", ">", ">", ">", ">", ">", ">"), indent="  ")
+    if len(view.rows) > SHOWN:
+        yield f"  and {len(view.rows) - SHOWN:,} more"
+    if view.undecided_keys:
+        yield f"  {counted(view.undecided_keys, 'known key')} that the client does not count as one"
+    if view.sentence:
+        yield from wrapped(view.sentence, first="  ", rest="  ")
+
+
 def _foot(foot: KeysFoot) -> Iterator[str]:
     text = (
         f"{foot.slots:,} slots, {counted(foot.keys, 'known key')}, {counted(foot.messages, 'message')},"
         f" {foot.waiting:,} waiting"
-        f" · max/mean: slots {foot.max_over_mean_slots:.2f}, keys {foot.max_over_mean_keys:.2f},"
+        f" · {BUSIEST}: slots {foot.max_over_mean_slots:.2f}, keys {foot.max_over_mean_keys:.2f},"
         f" messages {foot.max_over_mean_messages:.2f} · idle {foot.idle_consumers}"
     )
     if foot.unowned_slots:
@@ -109,8 +134,9 @@ def _wait(view: KeysView, row: WaitRow) -> str:
     owner = f" for {safe_name(view.consumers[row.owner].name)}" if row.owner >= 0 else ""
     held = ", ".join(f"{safe_name(view.consumers[at].name)} holds {count}" for at, count in row.holders if at >= 0)
     since = f", since {row.since_ms:,} ms" if row.since_ms >= 0 else ""
+    where = f"partition {row.partition}, " if row.partition >= 0 else ""
     return (
-        f"slot {row.slot:,}: {counted(row.messages, 'message')} of {keys}{owner} ({row.reason}"
+        f"{where}slot {row.slot:,}: {counted(row.messages, 'message')} of {keys}{owner} ({row.reason}"
         f"{': ' + held if held else ''}{since}) until {row.ends_when}"
     )
 

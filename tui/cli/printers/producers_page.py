@@ -18,14 +18,28 @@ from engine.views.producers.model import (
 )
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import quantity, safe_name, shorten_middle
+from tui.producers.words import rates_sentence
 
 NAME_CELLS: Final = 22
 LAST_CELLS: Final = 34
 SHOWN: Final = 20
 """Producers, partitions, statistics and events that are listed; the rest is counted."""
 _CURVE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">")
-_HEADING: Final = ("#", "producer", "client", "router", "start", "opened", "of", "sent", "wait", "state", "last")
-_ALIGNS: Final[tuple[Align, ...]] = (">", "<", "<", "<", "<", ">", ">", ">", ">", "<", "<")
+_HEADING: Final = (
+    "#",
+    "producer",
+    "client",
+    "router",
+    "start",
+    "opened",
+    "of",
+    "msg/s",
+    "sent",
+    "wait",
+    "state",
+    "last",
+)
+_ALIGNS: Final[tuple[Align, ...]] = (">", "<", "<", "<", "<", ">", ">", ">", ">", ">", "<", "<")
 
 
 def producers_lines(view: ProducersView, statistics: StatisticsView) -> list[str]:
@@ -57,6 +71,8 @@ def _status(view: ProducersView) -> Iterator[str]:
     size = f"{counted(status.partitions, 'partition')} · {counted(status.brokers, 'broker')}"
     yield f"topic: {safe_name(status.topic)} · {size}"
     yield f"statistics are merged {'by producer name' if status.by_name else 'by position'}"
+    if view.rates is not None and view.rates.hottest >= 0:
+        yield from wrapped(rates_sentence(view, view.rates), first="rates: ", rest="  ")
     others = [safe_name(place) for at, place in enumerate(status.places) if at != status.place]
     if others:
         yield from wrapped(", ".join(others), first="also shown here: ", rest="  ")
@@ -87,6 +103,7 @@ def _row(row: ProducerRow) -> tuple[str, ...]:
         "lazy" if row.lazy else "eager",
         f"{row.opened:,}" + (f" (+{row.gained:,})" if row.gained else ""),
         f"{row.known:,}",
+        "-" if row.msgs_per_sec is None else quantity(row.msgs_per_sec),
         f"{row.sent_msgs:,}",
         f"{row.pending_msgs:,}",
         row.state,
@@ -138,16 +155,18 @@ def _way(objects: float, connections: float, forever: float) -> tuple[str, str, 
 def _partitions(view: ProducersView) -> Iterator[str]:
     """The partitions with the most producers and messages, and those that are not served."""
     part = view.partitions
-    busiest = np.lexsort((np.arange(part.count), -part.messages, -part.producers))[:SHOWN].tolist()
+    rates = np.zeros(part.count) if view.rates is None else view.rates.msgs_per_sec
+    busiest = np.lexsort((np.arange(part.count), -part.messages, -part.producers, -rates))[:SHOWN].tolist()
     failing = dict(part.failing)
-    rows: list[tuple[str, ...]] = [("partition", "producers", "messages", "waiting", "")]
+    rows: list[tuple[str, ...]] = [("partition", "producers", "in/s", "messages", "waiting", "")]
     for at in sorted({*busiest, *list(failing)[:SHOWN]}):
         remark = f"not served: {safe_name(failing[at])}" if at in failing else "new" if at >= part.new_from else ""
         numbers = [f"{int(column[at]):,}" for column in (part.producers, part.messages, part.pending)]
-        rows.append((str(at), *numbers, remark))
+        rate = "-" if view.rates is None else quantity(float(rates[at]))
+        rows.append((str(at), numbers[0], rate, *numbers[1:], remark))
     busiest_has = counted(view.foot.busiest, "producer")
     yield f"partitions: {part.count:,}, busiest {busiest_has}, {view.foot.idle:,} without any"
-    yield from table(rows, (">", ">", ">", ">", "<"), indent="  ")
+    yield from table(rows, (">", ">", ">", ">", ">", "<"), indent="  ")
     yield from _more(part.count)
 
 

@@ -16,7 +16,7 @@ NAME_CELLS: Final = 22
 DRAINING_SHOWN: Final = 20
 """Draining slots that are listed; the rest is counted."""
 DIFFERENCES_SHOWN: Final = 20
-_HEADING: Final = ("", "consumer", "permits", "unacked", "waiting", "msg/s", "blocked")
+_HEADING: Final = ("", "consumer", "permits", "unacked", "waiting", "out/s", "blocked")
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", "<")
 
 
@@ -57,7 +57,7 @@ def reported_lines(view: ReportedView | None, rows: Sequence[Row]) -> Iterator[s
         f"{view.unacked:,} unacked",
         f"{view.in_replay:,} in replay",
         f"{view.delayed:,} delayed",
-        f"{quantity(view.msgs_per_sec)} msg/s out",
+        f"{quantity(view.msgs_per_sec)} out/s",
         f"{view.blocked_dispatchers:,} of {counted(view.dispatchers, 'topic')} blocked on unacked",
     ]
     yield f"reported by brokers, {seen_text(view.time)}:"
@@ -105,7 +105,7 @@ def seen_event_lines(view: ReportedView) -> Iterator[str]:
 TOPICS_SHOWN: Final = 50
 """Topics that are listed; the rest is counted."""
 TOPIC_CELLS: Final = 40
-_TOPIC_HEADING: Final = ("", "topic", "backlog", "unacked", "replay", "msg/s", "consumers", "active")
+_TOPIC_HEADING: Final = ("", "topic", "backlog", "unacked", "replay", "out/s", "consumers", "active")
 _TOPIC_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", "<")
 
 
