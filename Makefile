@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test test-broker check soak fuzz pictures bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants
+.PHONY: run setup test test-oldest-spark test-broker check soak fuzz pictures bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -78,6 +78,12 @@ bench: $(STAMP)
 fleet: $(STAMP)
 	@$(BIN)/ringside fleet run tests/recordings/f-inventory-2 build/fleet >/dev/null
 	@$(BIN)/ringside fleet open build/fleet
+
+# The jobs on the oldest Spark that they are for; its package is put beside, where it is found first.
+OLDEST_SPARK = 4.0.1
+test-oldest-spark: $(STAMP)
+	@$(BIN)/python -m pip install -q --no-deps --target .spark-$(OLDEST_SPARK) --upgrade pyspark==$(OLDEST_SPARK)
+	@PYTHONPATH=$(CURDIR)/.spark-$(OLDEST_SPARK) $(BIN)/python -m pytest -q -n 0 tests/pipeline/test_clusters.py tests/pipeline/test_fleet.py tests/pipeline/test_lint.py
 
 bench-spark: $(STAMP)
 	@$(BIN)/python -m tests.bench_spark $(ARGS)

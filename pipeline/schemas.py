@@ -69,102 +69,115 @@ class Table:
 _RATES_OUT: Final = ("msg_rate_out double", "msg_throughput_out double")
 _RATES: Final = ("msg_rate_in double", "msg_rate_out double", "msg_throughput_in double", "msg_throughput_out double")
 
+_CLUSTER: Final = "cluster string"
+"""The first column of every table, and part of every key: "" where the folder that was read is of one cluster."""
+
 TOPICS: Final = Table(
     "topics",
-    ("topic string", "domain string", "namespace string", "partitioned_topic string", "partition_index int",
+    (_CLUSTER, "topic string", "domain string", "namespace string", "partitioned_topic string", "partition_index int",
      "bundle string?", "broker string?", *_RATES, "storage_size_bytes bigint", "backlog_size_bytes bigint",
      "publishers int", "consumers int", "kind string", "file string"),
-    few=("domain", "namespace", "partition_index", "bundle", "broker", "publishers", "consumers", "kind", "file"),
-    sought=("namespace",),
+    few=("cluster", "domain", "namespace", "partition_index", "bundle", "broker", "publishers", "consumers", "kind",
+     "file"),
+    sought=("cluster", "namespace",),
 )  # fmt: skip
 """``bundle`` is a range text; ``kind`` the answer it comes from: ``stats``, ``partitioned-stats``, ``broker-stats``."""
 
 SUBSCRIPTIONS: Final = Table(
     "subscriptions",
-    ("subscription string", "topic string", "namespace string", "partitioned_topic string", "partition_index int",
+    (_CLUSTER, "subscription string", "topic string", "namespace string", "partitioned_topic string",
+     "partition_index int",
      "type string", "consumers int", "consumer_set bigint", "told_active_consumer string?", *_RATES_OUT,
      "msg_backlog_entries bigint?", "unacked_messages bigint?", "file string"),
-    few=("subscription", "namespace", "partition_index", "type", "consumers", "consumer_set", "told_active_consumer",
+    few=("cluster", "subscription", "namespace", "partition_index", "type", "consumers", "consumer_set",
+     "told_active_consumer",
          "file"),
-    sought=("namespace", "subscription", "type"),
+    sought=("cluster", "namespace", "subscription", "type"),
 )  # fmt: skip
 """One row for each subscription of each topic; ``consumer_set`` names a row of ``consumer_sets``."""
 
-CONSUMER_SETS: Final = Table("consumer_sets", ("consumer_set bigint", "names array<string>"))
+CONSUMER_SETS: Final = Table("consumer_sets", (_CLUSTER, "consumer_set bigint", "names array<string>"))
 """Each list of consumer names that occurs, once, in the dispatcher's order."""
 
 CONSUMERS: Final = Table(
     "consumers",
-    ("subscription string", "topic string", "position int", "consumer string", "address string",
+    (_CLUSTER, "namespace string", "subscription string", "topic string", "position int", "consumer string",
+     "address string",
      "connected_since string", "client_version string", *_RATES_OUT, "unacked_messages bigint?",
      "available_permits bigint?", "key_hash_ranges array<struct<start:int,end:int>>", "file string"),
-    few=("subscription", "position", "consumer", "connected_since", "client_version", "available_permits", "file"),
+    few=("cluster", "namespace", "subscription", "position", "consumer", "connected_since", "client_version",
+     "available_permits", "file"),
 )  # fmt: skip
 """``position`` counts from 0 in the dispatcher's order; ranges are slots, both ends inclusive."""
 
 PUBLISHERS: Final = Table(
     "publishers",
-    ("topic string", "position int", "publisher string", "producer_id bigint", "access_mode string", "address string",
+    (_CLUSTER, "namespace string", "topic string", "position int", "publisher string", "producer_id bigint",
+     "access_mode string", "address string",
      "connected_since string", "client_version string", "msg_rate_in double", "msg_throughput_in double",
      "average_msg_size double", "file string"),
-    few=("position", "access_mode", "connected_since", "client_version", "file"),
+    few=("cluster", "namespace", "position", "access_mode", "connected_since", "client_version", "file"),
 )  # fmt: skip
 
 BUNDLES: Final = Table(
     "bundles",
-    ("bundle string", "namespace string", "range string", "position int", "lower bigint", "upper bigint",
+    (_CLUSTER, "bundle string", "namespace string", "range string", "position int", "lower bigint", "upper bigint",
      "file string"),
 )  # fmt: skip
 """The boundary lists: ``bundle`` is the full name, ``position`` counts from 0 in its namespace."""
 
 BUNDLE_REPORTS: Final = Table(
     "bundle_reports",
-    ("bundle string", "namespace string", "range string", "broker string", "position int", "topics bigint",
+    (_CLUSTER, "bundle string", "namespace string", "range string", "broker string", "position int", "topics bigint",
      "producers bigint", "consumers bigint", *_RATES, "file string"),
 )  # fmt: skip
 """What load reports say of bundles, in the order of each report; a bundle can be in the reports of two brokers."""
 
 BROKERS: Final = Table(
-    "brokers", ("broker string", "version string", "last_update_ms bigint", "bundles int", "file string")
+    "brokers", (_CLUSTER, "broker string", "version string", "last_update_ms bigint", "bundles int", "file string")
 )
 
 LISTED: Final = Table(
-    "listed", ("topic string", "domain string", "namespace string", "is_parent boolean", "file string")
+    "listed", (_CLUSTER, "topic string", "domain string", "namespace string", "is_parent boolean", "file string")
 )
 """Names from topic lists and hash positions, loaded or not; ``is_parent``: from a list of partitioned topics."""
 
-SETTINGS: Final = Table("settings", ("name string", "value string", "file string"))
+SETTINGS: Final = Table("settings", (_CLUSTER, "name string", "value string", "file string"))
 
-ANSWERS: Final = Table("answers", ("namespace string", "body binary", "file string"))
+ANSWERS: Final = Table("answers", (_CLUSTER, "namespace string", "body binary", "file string"))
 """Answers as brokers printed them, which the causes of ``lint`` are decided from: those about a namespace, and with an
 empty one those that hold for all."""
 
-LOAD_ANSWERS: Final = Table("load_answers", ("broker string", "body binary", "file string"))
+LOAD_ANSWERS: Final = Table("load_answers", (_CLUSTER, "broker string", "body binary", "file string"))
 """Answers as brokers printed them, which the job ``balance`` computes from: load reports and metrics with the id of
 their broker, and with an empty one what rules shedding (policies of ownership, failure domains, configurations) and
 the loaded topics and owned bundles of brokers that give metrics. So a task of that job holds the lists of topics of one
 cluster."""
 
-FILES: Final = Table("files", ("file string", "position int", "kind string", "bytes bigint", "outcome string"))
+FILES: Final = Table(
+    "files", (_CLUSTER, "file string", "position int", "kind string", "bytes bigint", "outcome string")
+)
 """Every file that was looked into; ``outcome``: ``read``, ``of no use here`` or ``quarantined``."""
 
 QUARANTINE: Final = Table(
     "quarantine",
-    ("file string", "place string", "line int?", "column int?", "table string", "rows bigint", "kind string",
+    (_CLUSTER, "file string", "place string", "line int?", "column int?", "table string", "rows bigint", "kind string",
      "reason string", "advice string"),
 )  # fmt: skip
 """What was wrong. ``rows`` of ``table`` were set aside for it; ``kind``: ``bad``, ``superseded`` by a better answer
-about the same thing, or ``note``: nothing was set aside."""
+about the same thing, ``contested``: that better answer is of another broker, or ``note``: nothing was set aside."""
 
 ASSIGN_QUARANTINE: Final = Table("assign_quarantine", QUARANTINE.columns)
 """The same for the lists of consumers that the job ``assign`` was given."""
 
 ASSIGNMENTS: Final = Table(
     "assignments",
-    ("subscription string", "topic string", "namespace string", "partition_index int", "policy string", "rule string",
+    (_CLUSTER, "subscription string", "topic string", "namespace string", "partition_index int", "policy string",
+     "rule string",
      "what_if boolean", "active_consumer string?", "active_before string?", "moved boolean", *_RATES_OUT),
-    few=("subscription", "namespace", "policy", "rule", "active_consumer", "active_before", "partition_index"),
-    sought=("policy", "namespace", "subscription"),
+    few=("cluster", "subscription", "namespace", "policy", "rule", "active_consumer", "active_before",
+     "partition_index"),
+    sought=("cluster", "policy", "namespace", "subscription"),
 )  # fmt: skip
 """Each part has the rows of one policy, sorted by namespace and subscription some hundred thousand at a time.
 
@@ -173,46 +186,58 @@ asked for; without consumers both names are empty."""
 
 CONSUMER_LOADS: Final = Table(
     "consumer_loads",
-    ("namespace string", "subscription string", "policy string", "what_if boolean", "consumer string",
+    (_CLUSTER, "namespace string", "subscription string", "policy string", "what_if boolean", "consumer string",
      "partitions bigint", *_RATES_OUT),
 )  # fmt: skip
 
+_WORST_LIST: Final = ("worst_topic string?", "worst_consumers bigint?", "worst_active bigint?")
+"""The list of consumers that makes ``max_over_even``: its first topic by name, its consumers, and those of them that
+have a partition."""
 SUBSCRIPTION_LOADS: Final = Table(
     "subscription_loads",
-    ("namespace string", "subscription string", "policy string", "what_if boolean", "partitions bigint",
+    (_CLUSTER, "namespace string", "subscription string", "policy string", "what_if boolean", "partitions bigint",
      "consumers bigint", "idle bigint", "max_partitions bigint", "mean_partitions double", "max_over_mean double?",
      "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
-     "least_moved bigint", "max_over_even double?", "in_force boolean", "lists bigint", "lost_msg_rate double"),
+     "least_moved bigint", "max_over_even double?", "in_force boolean", "lists bigint",
+     "spare_msg_rate double", *_WORST_LIST),
 )  # fmt: skip
 """``idle``: connected consumers without a partition. ``least_moved``: the fewest moves that the same change needs.
 
 ``max_over_even``: the largest ratio of a consumer's partitions to its even share. Where all topics have the same
 consumers it equals ``max_over_mean``; else the share is of the topics that it reads (``pipeline.jobs.assign_loads``).
 ``in_force``: whether it is the policy of the brokers. ``lists``: how many different lists of consumers its topics have.
-``lost_msg_rate``: messages/s that the other consumers could take at the rate of the busiest one.
+``spare_msg_rate``: messages/s that an even spread would give to less busy consumers, never more than there are.
 """
 
 BUNDLE_TOPICS: Final = Table(
     "bundle_topics",
-    ("topic string", "namespace string", "hash bigint", "bundle string?", "told_bundle string?", "has_stats boolean"),
+    (
+        _CLUSTER,
+        "topic string",
+        "namespace string",
+        "hash bigint",
+        "bundle string?",
+        "told_bundle string?",
+        "has_stats boolean",
+    ),
 )
 """Topics by CRC-32; ``told_bundle`` is the full name of the bundle under which the broker listed it."""
 
 BUNDLE_LOADS: Final = Table(
     "bundle_loads",
-    ("bundle string", "namespace string", "lower bigint", "upper bigint", "broker string?", "topics bigint",
+    (_CLUSTER, "bundle string", "namespace string", "lower bigint", "upper bigint", "broker string?", "topics bigint",
      "loaded_topics bigint", "producers bigint", "consumers bigint", *_RATES, "outcome string", "reason string"),
 )  # fmt: skip
 """Loads summed over topics; ``outcome`` and ``reason`` are the modular load manager's verdict on these numbers."""
 
 BROKER_LOADS: Final = Table(
     "broker_loads",
-    ("broker string?", "bundles bigint", "topics bigint", "producers bigint", "consumers bigint", *_RATES),
+    (_CLUSTER, "broker string?", "bundles bigint", "topics bigint", "producers bigint", "consumers bigint", *_RATES),
 )
 
 BUNDLE_SPLITS: Final = Table(
     "bundle_splits",
-    ("bundle string", "namespace string", "algorithm string", "cuts array<bigint>", "children bigint",
+    (_CLUSTER, "bundle string", "namespace string", "algorithm string", "cuts array<bigint>", "children bigint",
      "refusal string?", "empty_children bigint", "largest_share_topics double", "largest_share_rate double",
      "over_limit bigint"),
 )  # fmt: skip
@@ -222,19 +247,19 @@ BUNDLE_SPLITS: Final = Table(
 
 BUNDLE_CHILDREN: Final = Table(
     "bundle_children",
-    ("bundle string", "namespace string", "algorithm string", "child string", "lower bigint", "upper bigint",
+    (_CLUSTER, "bundle string", "namespace string", "algorithm string", "child string", "lower bigint", "upper bigint",
      "topics bigint", "msgs_per_sec double", "bytes_per_sec double"),
 )  # fmt: skip
 
 OCCUPANCY: Final = Table(
     "occupancy",
-    ("namespace string", "bundles bigint", "empty_bundles bigint", "topics bigint", "max_topics bigint",
+    (_CLUSTER, "namespace string", "bundles bigint", "empty_bundles bigint", "topics bigint", "max_topics bigint",
      "mean_topics double", "max_msgs_per_sec double", "mean_msgs_per_sec double"),
 )  # fmt: skip
 
 BALANCE_CLUSTERS: Final = Table(
     "balance_clusters",
-    ("cluster string", "load_manager string", "shedder string", "placement string?", "release string",
+    (_CLUSTER, "load_manager string", "shedder string", "placement string?", "release string",
      "reports bigint", "brokers bigint", "bundles bigint", "topics bigint", "cycles int", "unloads bigint",
      "unloads_per_hour double", "topics_interrupted bigint", "msg_rate_moved double", "returned bigint",
      "loops bigint", "swaps bigint", "quiet_after int?", "max_usage double?", "max_usage_after double?",
@@ -248,7 +273,7 @@ no end of the unloads is seen. ``refusal``: why there is no forecast."""
 
 BALANCE_BROKERS: Final = Table(
     "balance_brokers",
-    ("cluster string", "broker string", "usage double?", "usage_after double?", "fullest string?", "bundles bigint",
+    (_CLUSTER, "broker string", "usage double?", "usage_after double?", "fullest string?", "bundles bigint",
      "bundles_after bigint", "topics bigint", "msg_rate double", "throughput double", "next_unloads bigint",
      "unloads bigint", "gained bigint", "topics_interrupted bigint", "loops bigint", "next_outcome string",
      "measure string?", "figure double?", "limit double?", "shedder string"),
@@ -261,7 +286,7 @@ all cycles, ``loops`` counts bundles that came back to it."""
 
 BALANCE_UNLOADS: Final = Table(
     "balance_unloads",
-    ("cluster string", "cycle int", "at_ms bigint", "bundle string", "namespace string", "source string",
+    (_CLUSTER, "cycle int", "at_ms bigint", "bundle string", "namespace string", "source string",
      "destination string?", "chances array<struct<name:string,value:double>>", "topics bigint", "msg_rate double",
      "throughput double", "returns boolean"),
 )  # fmt: skip
@@ -270,19 +295,19 @@ the seed draws. ``returns``: to a broker that the bundle had left."""
 
 BALANCE_LOOPS: Final = Table(
     "balance_loops",
-    ("cluster string", "kind string", "bundle string", "brokers array<string>", "times bigint",
+    (_CLUSTER, "kind string", "bundle string", "brokers array<string>", "times bigint",
      "cycles array<bigint>"),
 )  # fmt: skip
 """What goes round: ``bundle`` comes back (``kind`` ``returns``; ``brokers`` its way) or is unloaded and given to its
 broker again (``stays``), or two brokers give each other bundles (``swaps``, without a ``bundle``)."""
 
-BALANCE_ANSWERS: Final = Table("balance_answers", ("cluster string", *LOAD_ANSWERS.columns))
+BALANCE_ANSWERS: Final = Table("balance_answers", LOAD_ANSWERS.columns)
 """The answers that each forecast was computed from, so that its screen opens from the result alone."""
 
 BALANCE_QUARANTINE: Final = Table("balance_quarantine", QUARANTINE.columns)
 """What was wrong with load reports and the answers about shedding; of raw answers, every damaged file as well."""
 
-_KEY_SPACE: Final = ("namespace string", "subscription string")
+_KEY_SPACE: Final = (_CLUSTER, "namespace string", "subscription string")
 
 KEY_SLOTS: Final = Table(
     "key_slots", (*_KEY_SPACE, "slot_space string", "slot bigint", "keys bigint", "rows bigint", "msgs bigint")
@@ -329,7 +354,7 @@ KEY_QUARANTINE: Final = Table("key_quarantine", QUARANTINE.columns)
 
 FINDINGS: Final = Table(
     "findings",
-    ("rule string", "severity string", "severity_level int", *_KEY_SPACE, "bundle string", "topic string",
+    (*_KEY_SPACE, "rule string", "severity string", "severity_level int", "bundle string", "topic string",
      "consumer string", "topics bigint", "what string", "advice string",
      "numbers array<struct<name:string,value:double>>"),
 )  # fmt: skip
@@ -340,14 +365,15 @@ WORST_SUBSCRIPTIONS: Final = Table(
     (*_KEY_SPACE, "type string", "policy string", "partitions bigint", "consumers bigint", "idle bigint",
      "max_over_mean double?", "max_over_mean_rate double?", "moved bigint", "least_moved bigint", "verdict string?",
      "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint",
-     "max_over_even double?", "lists bigint", "lost_msg_rate double"),
+     "max_over_even double?", "lists bigint",
+     "spare_msg_rate double", *_WORST_LIST),
 )  # fmt: skip
 """Subscriptions under the rule in force (``engine.views.fleet.summary.WorstSubscription``): first the one in which
 a consumer is furthest above its even share of what it reads."""
 
 WORST_NAMESPACES: Final = Table(
     "worst_namespaces",
-    ("namespace string", "topics bigint", "subscriptions bigint", *_RATES, "backlog_size_bytes bigint",
+    (_CLUSTER, "namespace string", "topics bigint", "subscriptions bigint", *_RATES, "backlog_size_bytes bigint",
      "bundles bigint", "bundles_to_split bigint", "worst_max_over_even double?", "worst_subscription string?",
      "idle bigint", "findings bigint", "worst_severity string?"),
 )  # fmt: skip
@@ -355,13 +381,13 @@ WORST_NAMESPACES: Final = Table(
 
 IMBALANCE_HISTORY: Final = Table(
     "imbalance_history",
-    ("batch bigint", *_KEY_SPACE, "policy string", "partitions bigint", "consumers bigint", "idle bigint",
+    (*_KEY_SPACE, "batch bigint", "policy string", "partitions bigint", "consumers bigint", "idle bigint",
      "max_partitions bigint", "mean_partitions double", "max_over_mean double?", "max_msg_rate_out double",
      "mean_msg_rate_out double", "max_over_mean_rate double?"),
 )  # fmt: skip
 """Failover subscriptions under the rule in force, after each batch of dumps; batches count from 0."""
 
-BROKER_HISTORY: Final = Table("broker_history", ("batch bigint", "broker string", "topics bigint", *_RATES))
+BROKER_HISTORY: Final = Table("broker_history", (_CLUSTER, "broker string", "batch bigint", "topics bigint", *_RATES))
 """The load of each broker after each batch, as far as answers name the broker of a topic."""
 
 EVERY_TABLE: Final = tuple(value for value in list(globals().values()) if isinstance(value, Table))

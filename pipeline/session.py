@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from socketserver import BaseServer
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ SHIPPED_PACKAGES: Final = ("engine", "pipeline")
 INSTALL_HINT: Final = (
     "install Java 17 or newer, name it in JAVA_HOME, and install the extra: pip install 'pulsar-ringside[spark]'"
 )
+_STOPPED: Final = "stopped SparkContext"
 _LOOPBACK: Final = "127.0.0.1"
 _PATIENCE_SEC: Final = 20
 SQL_SETTINGS: Final = {
@@ -162,6 +164,8 @@ def _started(
         reason = start_failure(log.read_text(errors="replace") if gone else str(fault))
         raise RingsideError(f"Spark did not start: {reason}; look at --master and --set, or {INSTALL_HINT}") from fault
     except (PySparkException, Py4JError) as fault:
+        if _STOPPED in str(fault):  # by Spark, once it gave the master up
+            raise RingsideError(f"Spark did not start: no master answers at {master}; check its address") from fault
         raise InputError(f"Spark did not start: {start_failure(str(fault))}; look at --master and --set") from fault
     if not _is_local(spark.conf.get("spark.master", "")):
         spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
@@ -197,13 +201,20 @@ def _home_without_archive(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _silent_py4j() -> Iterator[None]:
-    """Keep Py4J from logging errors that the caller reports anyway: it does so on the root logger."""
+    """Keep PySpark from printing errors that the caller reports anyway: Py4J logs them on the root logger, and the
+    server of accumulators prints a page where the JVM ends before it."""
     silent = logging.NullHandler()
     logging.getLogger().addHandler(silent)
+    printing, BaseServer.handle_error = BaseServer.handle_error, _ignore  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
+        BaseServer.handle_error = printing  # type: ignore[method-assign]
         logging.getLogger().removeHandler(silent)
+
+
+def _ignore(*_: object) -> None:
+    """Print nothing."""
 
 
 def activate(spark: SparkSession) -> None:

@@ -42,7 +42,7 @@ _RINGS: Final = (
 )  # fmt: skip
 """The rings of Key_Shared before PIP-379, each with the releases that have it (#22053, #23327) and one of them."""
 _LAST_BEFORE_PIP_379: Final = Release(3, 3, _OPEN)
-_MOST_RINGS, _MOST_POINTS = 4, 200
+_MOST_RINGS, _MOST_CONSUMERS = 4, 200
 _Evidence = tuple[Sign, ...]
 
 
@@ -166,7 +166,7 @@ def _dispatchers(snapshots: Sequence[Snapshot]) -> list[tuple[tuple[ConsumerFact
         for topic in snapshot.topics.values()
         for subscription in topic.subscriptions
         if subscription.type == "Key_Shared"
-        and 0 < len(subscription.consumers) <= _MOST_POINTS
+        and 0 < len(subscription.consumers) <= _MOST_CONSUMERS
         and all(consumer.range_texts for consumer in subscription.consumers)
     }
     return list(found.items())[:_MOST_RINGS]

@@ -2,7 +2,7 @@
 
 The bulk form of ``engine.failover.choose``; owners are positions in the given consumer lists, as in ``bulk_ring``.
 
-A *unit* is one subscription name of one namespace with one list of consumers in one group of brokers: all its topics
+A *unit* is one subscription name of one namespace with one list of consumers in one cluster: all its topics
 have the same consumers and the same rules. The consumers of all units are numbered consecutively as *slots*; the last
 slot of each unit means nobody.
 """
@@ -161,7 +161,7 @@ def single_look_up(rings: Rings, ring_no: int = 0) -> Callable[[str | bytes], in
 
 
 Key = tuple[str, str, int, str]
-"""Namespace, subscription, number of the list of consumers, and the group of brokers."""
+"""Namespace, subscription, number of the list of consumers, and the cluster."""
 
 
 @dataclass(frozen=True)

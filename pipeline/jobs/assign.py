@@ -13,9 +13,9 @@ from engine.config import ReleaseBehaviour
 from engine.errors import InputError, Problem
 from engine.failover.bulk import Changes, ConsumerList
 from engine.failover.bulk_policies import PULSARS, Policy, policies_of
-from pipeline.broker_groups import broker_groups
+from pipeline.clusters import reported
 from pipeline.jobs.assign_loads import Totals, write_loads
-from pipeline.jobs.assign_units import Units, prepare_units, rules_by_group
+from pipeline.jobs.assign_units import Units, prepare_units, rules_by_cluster
 from pipeline.jobs.options import check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.consumer_lists import read_consumer_lists
@@ -30,7 +30,7 @@ from pipeline.schemas import (
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
-from pipeline.tables import load, need_tables
+from pipeline.tables import load
 from pipeline.transforms.owners import FewestMovesOfUnits, OwnerAccount, OwnersByRule
 from pipeline.transforms.subscriptions import by_unit_and_topic, failover_rows, numbered_rows, units_of, write_units
 from pipeline.transforms.units import SUMS, FleetUnits, SlotSums, write_held
@@ -81,14 +81,12 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
     Raises ``InputError`` when a table or an option is missing or wrong, ``RingsideError`` when writing fails.
     """
-    need_tables(source, (SUBSCRIPTIONS, CONSUMER_SETS))
     asked = read_options(options.settings)
-    groups = broker_groups(source)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        rows = failover_rows(load(spark, source, SUBSCRIPTIONS), groups)
+        rows = failover_rows(load(spark, source, SUBSCRIPTIONS))
         found = draft.aside("tables") / "found_units"
         write_units(units_of(rows, load(spark, source, CONSUMER_SETS)), found)
-        rules = rules_by_group(found, groups, release=asked.release, flag=asked.flag)
+        rules = rules_by_cluster(found, reported(source), release=asked.release, flag=asked.flag)
         fleet, units = prepare_units(draft, found, asked.changes, rules)
         quarantine = [*asked.problems, *_lists_of_nobody(asked, units.unknown_lists)]
         totals = Totals(asked.policies)
@@ -97,7 +95,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             accounts, sums = _assign(rows, fleet, units.count, draft, asked.policies)
             options.say(f"assign: {sum(account.rows for account in accounts):,} rows written")
             write_loads(draft, fleet, sums, totals)
-        draft.write(ASSIGN_QUARANTINE, quarantine)
+        draft.write(ASSIGN_QUARANTINE, [("", *row) for row in quarantine])
         draft.fill(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS)
         summary = _summary(draft, asked, units, accounts, totals)
         write_json(draft.folder, f"{JOB}.json", summary)
@@ -149,7 +147,7 @@ def _summary(
     assert tables[ASSIGNMENTS.name] == sum(account.rows for account in accounts), (
         "rows were lost between writing and reading"
     )
-    reported, agreeing = (_added(getattr(account, name) for account in accounts) for name in ("reported", "agreeing"))
+    seen, agreeing = (_added(getattr(account, name) for account in accounts) for name in ("reported", "agreeing"))
     flags = {rules.consistent_hashing for rules in units.rules.values()}
     return {
         "job": JOB,
@@ -157,11 +155,11 @@ def _summary(
         "rows_in": tables[ASSIGNMENTS.name] // max(len(asked.policies), 1),
         # Pulsar's policies that are in force for some subscription.
         "in_force": [policy.value for policy, on in zip(PULSARS, (False, True), strict=True) if on in flags],
-        "rules": [_rules_row(group, each, reported[group], agreeing[group]) for group, each in units.rules.items()],
+        "rules": [_rules_row(cluster, each, seen[cluster], agreeing[cluster]) for cluster, each in units.rules.items()],
         "policies": {policy.value: totals.of(policy) for policy in asked.policies},
-        # Where groups of brokers differ, each subscription counts once, under the rule of its own.
+        # Where clusters differ, each subscription counts once, under the rule of its own.
         "now": totals.now,
-        "agreement": {"reported": reported.total(), "agreeing": agreeing.total()},
+        "agreement": {"reported": seen.total(), "agreeing": agreeing.total()},
         "inferred": {
             "with_priority_levels": units.with_priority_levels,
             "in_no_brokers_order": units.in_no_brokers_order,
@@ -181,11 +179,11 @@ def _added(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
     return result
 
 
-def _rules_row(group: str, rules: RulesInForce, reported: int, agreeing: int) -> dict[str, object]:
-    """The rules of one group of brokers, how they are known, and how many reported active consumers agree."""
+def _rules_row(cluster: str, rules: RulesInForce, reported: int, agreeing: int) -> dict[str, object]:
+    """The rules of one cluster, how they are known, and how many reported active consumers agree."""
     inferred = rules.release_basis is Basis.INFERRED
     return {
-        "group": group,
+        "cluster": cluster,
         "release": f"{rules.behaviour.label} or alike" if inferred else rules.behaviour.label,
         "release_basis": rules.release_basis.value,
         "consistent_hashing": rules.consistent_hashing,

@@ -23,16 +23,17 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from engine.failover.bulk_policies import PULSARS, Places, Policy
-from pipeline.batches import codes_of, whole_groups
+from pipeline.batches import begins_of, codes_of, whole_groups
 from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS, Table
 from pipeline.sink import Parts
 from pipeline.storage import for_arrow
+from pipeline.transforms.subscriptions import SUBSCRIPTION
 from pipeline.transforms.units import NOW, UNITS_TOGETHER, FleetUnits, SlotSums
 from pipeline.writing import Draft
 
 Values = NDArray[Any]
 _ROWS_TOGETHER: Final = 1 << 16
-_READ: Final = ("namespace", "subscription", "group", "start", "end", "names", "new_names")
+_READ: Final = (*SUBSCRIPTION, "topic", "start", "end", "names", "new_names")
 
 
 @dataclass
@@ -73,8 +74,9 @@ def write_loads(draft: Draft, fleet: FleetUnits, sums: SlotSums, totals: Totals)
     with Parts(draft.folder, draft.stamp, 0) as parts:
         for units in _whole_subscriptions(fleet):
             names = units["names" if units["new_names"].null_count else "new_names"].combine_chunks()
-            flag = np.array([fleet.rules[group][1] for group in units["group"].to_pylist()])
-            loads = Loads(units["namespace"].combine_chunks(), units["subscription"].combine_chunks(), names, flag)
+            flag = np.array([fleet.rules[cluster][1] for cluster in units["cluster"].to_pylist()])
+            columns = [units[name].combine_chunks() for name in (*SUBSCRIPTION, "topic")]
+            loads = Loads(columns, names, flag)
             slots = units["start"][0].as_py(), units["end"][-1].as_py()
             by_policy = {policy: sums.of(policy.value, *slots) for policy in totals.policies}
             rows = loads.tables(totals.policies, by_policy, sums.of(NOW, *slots)[0])
@@ -95,7 +97,7 @@ def _whole_subscriptions(fleet: FleetUnits) -> Iterator[Any]:
     """The rows of ``UNITS`` some thousand at a time, those of a subscription together."""
     with pq.ParquetFile(for_arrow(fleet.file)) as parquet:
         batches = parquet.iter_batches(UNITS_TOGETHER, columns=list(_READ))
-        yield from whole_groups(batches, ("namespace", "subscription"), rows_together=UNITS_TOGETHER)
+        yield from whole_groups(batches, SUBSCRIPTION, rows_together=UNITS_TOGETHER)
 
 
 class Loads:
@@ -104,14 +106,16 @@ class Loads:
     ``lists``: the names of each unit's consumers. In numpy, some 200 bytes for each consumer of a list.
     """
 
-    def __init__(self, namespaces: Any, subscriptions: Any, lists: Any, flag: NDArray[np.bool_]) -> None:
-        """Arrow arrays of (units,); ``flag``: whether consistent hashing is in force for each."""
+    def __init__(self, units: Sequence[Any], lists: Any, flag: NDArray[np.bool_]) -> None:
+        """Arrow arrays of (units,): those of ``SUBSCRIPTION`` and the first topic; ``flag``: whether consistent hashing
+        is in force for each."""
+        *subscriptions, self._topics = units
         self._flag, self._sizes = flag, pc.list_value_length(lists).to_numpy().astype(np.int64)
-        keys = np.array([codes_of(column)[1] for column in (namespaces, subscriptions)])
+        keys = np.array([codes_of(column)[1] for column in subscriptions])
         begins = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))
         self._subscription = np.cumsum(begins) - 1
         """The subscription of each unit."""
-        self._keys = [column.take(pa.array(np.flatnonzero(begins))) for column in (namespaces, subscriptions)]
+        self._keys = [column.take(pa.array(np.flatnonzero(begins))) for column in subscriptions]
         self._lists = np.bincount(self._subscription)
         # From here on for every consumer of a list: its unit, and its slot, where each unit ends with that of nobody.
         names = lists.flatten()
@@ -157,10 +161,10 @@ class Loads:
         mean, mean_rate = (self._total(values) / np.maximum(consumers, 1) for values in (held, rates))
         gaps = self._total(np.maximum(self._by_consumer(now[self._slot]) - held, 0))
         on = self._by_units(self._flag) > self._lists / 2
-        busiest = np.zeros(len(self._sizes))
-        np.maximum.at(busiest, self._unit, sums[2][self._slot])
-        # Messages/s that the other consumers of a unit could take at the rate of its busiest one.
-        lost = self._sizes * busiest - self._of_units(sums[2])
+        mean_rates = self._of_units(sums[2]) / np.maximum(self._sizes, 1)
+        # Messages/s that an even spread in each unit would give to less busy consumers.
+        spare = np.bincount(self._unit, np.maximum(mean_rates[self._unit] - sums[2][self._slot], 0), len(self._sizes))
+        topic, of_topic = self._worst(over_even, sums[0], shares)
         columns = [
             *_repeated(self._keys, np.arange(len(self._lists)), policy),
             (self._total(held) + nobody_held).astype(np.int64), consumers, self._total(held == 0).astype(np.int64),
@@ -168,9 +172,27 @@ class Loads:
             (self._total(moved) + nobody_moved).astype(np.int64),
             (gaps + np.maximum(nobody_now - nobody_held, 0)).astype(np.int64),
             _ratio(self._most(over_even, least=-1.0), np.ones(len(self._lists))),
-            (on == (policy is Policy.FLAG_ON)) & (policy in PULSARS), self._lists, self._by_units(lost),
+            (on == (policy is Policy.FLAG_ON)) & (policy in PULSARS), self._lists, self._by_units(spare),
+            topic, *of_topic,
         ]  # fmt: skip
         return pa.table(columns, names=list(SUBSCRIPTION_LOADS.names))
+
+    def _worst(self, over_even: Values, held: Values, shares: Values) -> tuple[Any, list[Any]]:
+        """The list in which a consumer has the most times its even share: its first topic, its consumers, and those of
+        them that have a partition; empty where there is nothing to share."""
+        own = held[self._slot]
+        here = np.divide(own, shares[self._unit], out=np.zeros(len(own)), where=shares[self._unit] > 0)
+        of_entry = self._subscription[self._unit]
+        order = np.lexsort((-here, -over_even[self._consumer], of_entry))
+        first = order[begins_of(of_entry[order])]
+        first = first[over_even[self._consumer[first]] >= 0]
+        worst = np.full(len(self._lists), -1, dtype=np.int64)
+        worst[of_entry[first]] = self._unit[first]
+        mask = worst < 0
+        active = np.bincount(self._unit, own > 0, len(self._sizes)).astype(np.int64)
+        return self._topics.take(pa.array(worst, mask=mask)), [
+            pa.array(values[worst], mask=mask) for values in (self._sizes, active)
+        ]
 
     def _by_consumer(self, values: Values) -> Values:
         """The sum of each different consumer, of values for every consumer of a list."""
@@ -208,7 +230,7 @@ def _number_of_equals(values: Places) -> Places:
 
 
 def _repeated(keys: Sequence[Any], subscription: Places, policy: Policy) -> list[Any]:
-    """The columns of the namespace, the subscription and the policy."""
+    """The columns of the subscription and the policy."""
     count = len(subscription)
     places = pa.array(subscription)
     return [*(key.take(places) for key in keys), pa.repeat(policy.value, count), pa.repeat(policy.what_if, count)]

@@ -5,7 +5,6 @@ Units come from Spark in files, and go to a file, some thousand at a time: the d
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -27,7 +26,7 @@ from engine.config import ReleaseBehaviour
 from engine.errors import InputError
 from engine.failover.bulk import Changes, ConsumerList
 from engine.hashing import utf16_order
-from pipeline.broker_groups import BrokerGroups
+from pipeline.clusters import Reported
 from pipeline.manifests import parts_of
 from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS
 from pipeline.sink import Parts
@@ -42,7 +41,7 @@ class Units:
     """What is known about all units together."""
 
     rules: Mapping[str, RulesInForce]
-    """By group of brokers."""
+    """By cluster."""
     count: int = 0
     slots: int = 0
     with_priority_levels: int = 0
@@ -76,22 +75,22 @@ def prepare_units(
     missing = [name for name in changes.kill if name in units.unknown_names]
     if missing:
         raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be removed")
-    in_force = {group: (each.behaviour, each.consistent_hashing) for group, each in rules.items()}
+    in_force = {cluster: (each.behaviour, each.consistent_hashing) for cluster, each in rules.items()}
     return FleetUnits(next(iter(parts_of(folder / UNITS.name)), folder), in_force), units
 
 
 def _prepared(row: tuple[Any, ...], changes: Changes, units: Units) -> tuple[object, ...]:
     """A row of ``UNITS``, after it was counted."""
-    *key, names, actives = row
-    namespace, subscription, consumer_set, group = key
+    *key, topic, names, actives = row
+    cluster, namespace, subscription, consumer_set = key
     if names is None:
         units.lost_sets.add(consumer_set)
     before = list_of(names or ())
     if observed := _observed(actives):
-        now = units.rules[group]
+        now = units.rules[cluster]
         levels = levels_of(before.names, observed, consistent_hashing=now.consistent_hashing, behaviour=now.behaviour)
         before = ConsumerList(before.names, levels)
-    after = None if changes.nothing else changes.after((namespace, subscription, consumer_set, group), before)
+    after = None if changes.nothing else changes.after((namespace, subscription, consumer_set, cluster), before)
     number, start = units.count, units.slots
     units.count += 1
     units.slots += len((after or before).names) + 1
@@ -100,44 +99,35 @@ def _prepared(row: tuple[Any, ...], changes: Changes, units: Units) -> tuple[obj
     units.unknown_lists -= {(namespace, subscription), ("", subscription)}
     units.unknown_names.difference_update(before.names)
     new = (None, None) if after is None else (after.names, after.levels)
-    return (number, *key, start, units.slots, before.names, before.levels, *new)
+    return (number, *key, topic, start, units.slots, before.names, before.levels, *new)
 
 
 def _unsorted(names: Sequence[str]) -> bool:
     return any(utf16_order(after) < utf16_order(before) for before, after in pairwise(names))
 
 
-def rules_by_group(
-    source: Place, groups: BrokerGroups, *, release: ReleaseBehaviour | None, flag: bool | None
+def rules_by_cluster(
+    source: Place, known: Reported, *, release: ReleaseBehaviour | None, flag: bool | None
 ) -> dict[str, RulesInForce]:
-    """The release and the flag of each group of brokers; for a group without evidence that of all groups counts.
+    """The release and the flag of each cluster, from what its own brokers reported.
 
-    The evidence is the first ``MOST_OBSERVED`` lists of a group with observed active consumers: 2 MB a group at most.
+    The evidence is the first ``MOST_OBSERVED`` lists of a cluster with observed active consumers: 2 MB each at most.
     """
-    evidence: dict[str, list[ObservedActives]] = defaultdict(list)
-    names: set[str] = set()
-    for part in parts_of(source):
-        with pq.ParquetFile(for_arrow(part)) as parquet:
-            for number in range(parquet.num_row_groups):
-                here = pc.unique(parquet.read_row_group(number, columns=["group"])["group"]).to_pylist()
-                names.update(here)
-                if any(len(evidence[group]) < MOST_OBSERVED for group in here):
-                    _add_evidence(evidence, parquet.read_row_group(number))
-    everything = [observation for group in sorted(evidence) for observation in evidence[group]][:MOST_OBSERVED]
+    evidence: dict[str, list[ObservedActives]] = {}
+    for rows in _row_groups(source):
+        here = [evidence.setdefault(cluster, []) for cluster in pc.unique(rows["cluster"]).to_pylist()]
+        if all(len(own) >= MOST_OBSERVED for own in here):
+            continue
+        for cluster, *_, names, actives in _tuples(rows.filter(pc.is_valid(rows["actives"]))):
+            if len(evidence[cluster]) < MOST_OBSERVED:
+                seen = {(topic, index): active for topic, index, active in _observed(actives)}
+                evidence[cluster].append(ObservedActives(tuple(names or ()), seen))
     return {
-        group: rules_in_force(
-            evidence[group] or everything,
-            groups.releases_of(group), groups.flags_of(group), given_release=release, given_flag=flag,
+        cluster: rules_in_force(
+            own, known.releases.get(cluster, ()), known.flags_of(cluster), given_release=release, given_flag=flag
         )
-        for group in sorted(names)
-    }  # fmt: skip
-
-
-def _add_evidence(evidence: Mapping[str, list[ObservedActives]], rows: Any) -> None:
-    for *_, group, names, actives in _tuples(rows.filter(pc.is_valid(rows["actives"]))):
-        if len(evidence[group]) < MOST_OBSERVED:
-            seen = {(topic, index): active for topic, index, active in _observed(actives)}
-            evidence[group].append(ObservedActives(tuple(names or ()), seen))
+        for cluster, own in sorted(evidence.items())
+    }
 
 
 def _observed(actives: Iterable[Mapping[str, Any]] | None) -> list[ObservedActive]:
@@ -145,7 +135,7 @@ def _observed(actives: Iterable[Mapping[str, Any]] | None) -> list[ObservedActiv
 
 
 def _tuples(rows: Any) -> Iterator[tuple[Any, ...]]:
-    return zip(*(rows[name].to_pylist() for name in (*UNIT, "names", "actives")), strict=True)
+    return zip(*(rows[name].to_pylist() for name in (*UNIT, "topic", "names", "actives")), strict=True)
 
 
 def _row_groups(source: Place) -> Iterator[Any]:

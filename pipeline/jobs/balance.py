@@ -5,24 +5,22 @@ Loads are those of load reports, or of the metrics of brokers that give none (``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.admin.clusters import GROUPINGS, Grouping
 from engine.admin.shed_inputs import without_reports
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
-from pipeline.broker_groups import clusters_of_loads
+from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.jobs import importing
-from pipeline.jobs.balance_tasks import WRITTEN, BalanceWork, by_cluster
+from pipeline.jobs.balance_tasks import WRITTEN, BalanceWork
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import has_table
 from pipeline.reading.files import time_of_files
 from pipeline.schemas import (
-    BALANCE_ANSWERS,
     BALANCE_BROKERS,
     BALANCE_CLUSTERS,
     BALANCE_LOOPS,
@@ -59,18 +57,16 @@ _ORDER: Final[Mapping[Table, tuple[str, ...]]] = {
 @dataclass(frozen=True)
 class BalanceOptions:
     """The job's own options: ``cycles`` (20), ``shedder`` and ``placement`` (default: the cluster's own), ``seed`` of
-    the draws, ``clusters`` (how folders are grouped), ``pulsar`` (a release; default: that of the reports), and
-    settings of the load managers by their exact names, which override those of every cluster."""
+    the draws, ``clusters`` (as for ``import``), ``pulsar`` (a release; default: that of the reports), and settings
+    of the load managers by their exact names, which override those of every cluster."""
 
     question: BrokersQuestion
     release: str | None
-    grouping: Grouping
 
 
 def read_options(given: Mapping[str, str]) -> BalanceOptions:
     """Read the options. Raises ``InputError`` for a bad value."""
     check_options(JOB, given)
-    grouping = next((known for known in GROUPINGS if known == given.get("clusters")), GROUPINGS[0])
     settings = tuple((name, text) for name, text in given.items() if name in LOAD_SETTING_DEFAULTS)
     question = BrokersQuestion(
         shedder=given.get("shedder"),
@@ -79,7 +75,7 @@ def read_options(given: Mapping[str, str]) -> BalanceOptions:
         cycles=int(given.get("cycles", str(CYCLES))),
         seed=int(given.get("seed", "0")),
     )
-    return BalanceOptions(question, given.get("pulsar"), grouping)
+    return BalanceOptions(question, given.get("pulsar"))
 
 
 def has_loads(source: Place) -> bool:
@@ -95,6 +91,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     asked = read_options(options.settings)
     from_tables = has_table(source / FILES.name)
     if from_tables:
+        if CLUSTERS in options.settings:
+            raise InputError(f"the clusters in {source} are those of its import; give the option to import")
         need_tables(source, (LOAD_ANSWERS, BUNDLE_REPORTS, SETTINGS))
         stamp = options.stamp_of(source)
     else:
@@ -108,8 +106,9 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         if not has_loads(tables):
             settings = dict(rows_of(tables / SETTINGS.name, "name", "value"))
             raise InputError(f"{source}: no answer has the load of a broker; {without_reports(settings)}")
-        clusters = clusters_of_loads(tables, asked.grouping)
-        options.say(f"balance: {len(set(clusters.values())):,} clusters")
+        rows = rows_of(tables / LOAD_ANSWERS.name, "cluster", "broker")
+        clusters = sorted({cluster for cluster, broker in rows if broker})
+        options.say(f"balance: {len(clusters):,} clusters")
         if not from_tables:
             _keep_what_was_set_aside(tables, draft)
         summary = _forecast(spark, tables, draft, clusters, asked)
@@ -123,7 +122,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 
 def _of_import(options: JobOptions) -> JobOptions:
-    limit = {name: text for name, text in options.settings.items() if name == MAX_INPUT}
+    limit = {name: text for name, text in options.settings.items() if name in (MAX_INPUT, CLUSTERS)}
     return JobOptions(limit, options.say, run_id=options.run_id, watch=options.watch)
 
 
@@ -134,13 +133,14 @@ def _keep_what_was_set_aside(imported: Place, draft: Draft) -> None:
 
 
 def _forecast(
-    spark: SparkSession, tables: Place, draft: Draft, clusters: Mapping[str, str], asked: BalanceOptions
+    spark: SparkSession, tables: Place, draft: Draft, clusters: Sequence[str], asked: BalanceOptions
 ) -> dict[str, object]:
     from pyspark.sql import functions as fn  # noqa: PLC0415
 
-    answers = load(spark, tables, LOAD_ANSWERS).mapInArrow(by_cluster(clusters), BALANCE_ANSWERS.ddl)
+    with_loads = spark.createDataFrame([(cluster,) for cluster in clusters], "cluster string")
+    answers = load(spark, tables, LOAD_ANSWERS).join(fn.broadcast(with_loads), "cluster", "left_semi")
     # With an explicit number of partitions Spark does not merge them: a cluster is worth a task.
-    expected = len(set(clusters.values()))
+    expected = len(clusters)
     tasks = min(2 * expected, _MOST_TASKS)
     rows = answers.repartition(tasks, "cluster").sortWithinPartitions("cluster", "file")
     write_by_engine(rows, draft, BalanceWork(asked.question, asked.release), NoAccount, aside=_ORDER)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from engine.admin.clusters import related_to, root_of
 from engine.admin.files import AnswerFile
 from engine.admin.shed_inputs import shed_inputs_of_answers
 from engine.balance.brokers import weighted_usage
@@ -40,32 +39,6 @@ WRITTEN: Final = (
 NO_FORECAST: Final = "no-forecast"
 ANSWERS_TOGETHER: Final = 64
 """Answers in one table: few, since a load report can have some MB."""
-
-
-def by_cluster(clusters: Mapping[str, str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of tasks that adds the cluster to rows of ``load_answers``; ``clusters``: folder -> cluster.
-
-    An answer above the folders of several clusters is repeated for all of them.
-    """
-    folders: dict[str, list[str]] = {}
-    for root, cluster in clusters.items():
-        folders.setdefault(cluster, []).append(root)
-
-    def clusters_with(broker: str, file: str) -> Sequence[str]:
-        if broker:
-            return [clusters[root_of(file)]]
-        return [cluster for cluster, roots in folders.items() if related_to(roots, file)]
-
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for row in batch.select(LOAD_ANSWERS.names).to_pylist():
-                rows = [
-                    (cluster, *(row[name] for name in LOAD_ANSWERS.names))
-                    for cluster in clusters_with(row["broker"], row["file"])
-                ]
-                yield from BALANCE_ANSWERS.columns_of(rows).to_batches()
-
-    return run
 
 
 @dataclass(frozen=True)
@@ -234,7 +207,7 @@ def _loop_rows(cluster: str, view: BrokersView) -> list[Row]:
 def _problem_row(cluster: str, problem: Problem) -> Row:
     if cluster and "/" not in problem.source:  # without a file it concerns the whole cluster
         problem = replace(problem, source=f"{cluster}/{problem.source}")
-    return quarantine_row(problem, LOAD_ANSWERS.name, 0, NOTE if is_note(problem) else BAD)
+    return (cluster, *quarantine_row(problem, LOAD_ANSWERS.name, 0, NOTE if is_note(problem) else BAD))
 
 
 def _most(usages: Iterator[float]) -> float | None:

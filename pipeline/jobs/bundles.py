@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from engine.balance.splitting.modular import visiting_order
 from engine.config import DEFAULTS, BrokerSettings
-from pipeline.broker_groups import reported_release, settings_of
+from pipeline.clusters import ByCluster, Reported, reported
 from pipeline.jobs.options import OWN, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.rows import Row
@@ -23,9 +24,9 @@ from pipeline.schemas import (
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
-from pipeline.tables import load, need_tables, rows_of
+from pipeline.tables import load, rows_of
 from pipeline.transforms.bundle_topics import by_namespace
-from pipeline.transforms.bundles import WRITTEN, BundleAccount, BundleWork
+from pipeline.transforms.bundles import WRITTEN, Brokers, BundleAccount, BundleWork
 from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
@@ -41,19 +42,12 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     count loaded topics only), and ``pulsar`` (a release; default: the one that all brokers reported). Raises
     ``InputError`` for a missing table or an unknown setting.
     """
-    need_tables(source, (TOPICS, LISTED, BUNDLES, BUNDLE_REPORTS))
-    behaviour = release_of(options.settings) or reported_release(source)
-    given = {name: value for name, value in options.settings.items() if name not in OWN[JOB]}
-    settings = settings_of(source, given, behaviour)
+    brokers = _brokers(source, options.settings)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        brokers = rows_of(source / BROKERS.name, "broker", "last_update_ms")
-        # Of several entries about a broker the last, the latest, counts.
-        updated_ms = dict(sorted((name, updated or 0) for name, updated in brokers))
-        work = BundleWork({name: updated_ms[name] for name in visiting_order([*updated_ms])}, settings, behaviour)
         listed = None if options.settings.get("listed") == "false" else load(spark, source, LISTED)
         topics, bundles, reports = (load(spark, source, table) for table in (TOPICS, BUNDLES, BUNDLE_REPORTS))
         rows = by_namespace(topics, listed, bundles, reports)
-        accounts = write_by_engine(rows, draft, work, BundleAccount)
+        accounts = write_by_engine(rows, draft, BundleWork(brokers), BundleAccount)
         nowhere = sum(account.nowhere for account in accounts)
         options.say(f"bundles: {sum(account.rows for account in accounts) - nowhere:,} topics placed")
         if nowhere:
@@ -63,30 +57,47 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             )
         draft.fill(*WRITTEN)
         draft.write(BROKER_LOADS, _broker_rows(accounts))
-        summary = _summary(draft, accounts, settings) | {"release": behaviour.label}
+        summary = _summary(draft, accounts, brokers)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
 
 
+def _brokers(source: Place, given: Mapping[str, str]) -> ByCluster[Brokers]:
+    """The brokers, release and settings of each cluster. Raises ``InputError`` for an unknown given one."""
+    release = release_of(given)
+    settings = {name: value for name, value in given.items() if name not in OWN[JOB]}
+    updated: dict[str, dict[str, int]] = defaultdict(dict)
+    for cluster, name, at in rows_of(source / BROKERS.name, "cluster", "broker", "last_update_ms"):
+        # Of several entries about a broker the latest counts.
+        updated[cluster][name] = max(at or 0, updated[cluster].get(name, 0))
+
+    def brokers(known: Reported, cluster: str) -> Brokers:
+        behaviour = release or known.release_of(cluster)
+        own = updated[cluster] if known.releases else {}
+        visited = {name: own[name] for name in visiting_order([*own])}
+        return Brokers(visited, known.settings_of(cluster, settings, behaviour), behaviour)
+
+    return reported(source).each(brokers)
+
+
 def _broker_rows(accounts: list[BundleAccount]) -> list[Row]:
-    sums: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+    sums: dict[tuple[str, str], np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
     for account in accounts:
-        for broker, values in account.brokers.items():
-            sums[broker] = sums.get(broker, np.zeros(8)) + np.array(values)
+        for owner, values in account.brokers.items():
+            sums[owner] = sums.get(owner, np.zeros(8)) + np.array(values)
     return [
-        (broker or None, *(int(value) for value in values[:4]), *(float(value) for value in values[4:]))
-        for broker, values in sorted(sums.items())
+        (cluster, broker or None, *(int(value) for value in values[:4]), *(float(value) for value in values[4:]))
+        for (cluster, broker), values in sorted(sums.items())
     ]
 
 
-def _summary(draft: Draft, accounts: list[BundleAccount], settings: BrokerSettings) -> dict[str, object]:
+def _summary(draft: Draft, accounts: list[BundleAccount], brokers: ByCluster[Brokers]) -> dict[str, object]:
     tables = draft.rows(*WRITTEN, BROKER_LOADS)
     placed = sum(account.rows for account in accounts)
     assert tables["bundle_topics"] == placed, "rows were lost between writing and reading"
     outcomes = Counter[str]()
     for account in accounts:
         outcomes.update(account.outcomes)
-    changed = {name: settings.text_of(name) for name, default in DEFAULTS.items() if getattr(settings, name) != default}
     return {
         "job": JOB,
         "tables": tables,
@@ -94,5 +105,12 @@ def _summary(draft: Draft, accounts: list[BundleAccount], settings: BrokerSettin
         "topics_in_no_bundle": sum(account.nowhere for account in accounts),
         "topics_told_elsewhere": sum(account.elsewhere for account in accounts),
         "outcomes": dict(sorted(outcomes.items())),
-        "settings": changed,
+        "rules": {
+            cluster: {"release": each.behaviour.label, "settings": _changed(each.settings)}
+            for cluster, each in sorted((brokers.values or {"": brokers.default}).items())
+        },
     }
+
+
+def _changed(settings: BrokerSettings) -> dict[str, str]:
+    return {name: settings.text_of(name) for name, default in DEFAULTS.items() if getattr(settings, name) != default}

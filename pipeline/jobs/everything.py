@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from engine.errors import RingsideError
 from engine.text import shell_line
+from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.history import keep_run
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.balance import has_loads
@@ -31,7 +32,8 @@ JOB: Final = "run"
 
 
 def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The options of each job: ``JOB.NAME`` goes to one job, broker settings and ``pulsar`` to all that take them.
+    """The options of each job: ``JOB.NAME`` goes to one job, broker settings and ``pulsar`` to all that take them,
+    ``clusters`` to ``import``, whose tables carry them.
 
     Raises ``InputError`` for a name that no job takes.
 
@@ -45,9 +47,15 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
         if dot and job in by_job:
             by_job[job][own] = value
             continue
-        for taker in (known for known in IN_RUN if name in known_to(known)):
+        takers = ("import",) if name == CLUSTERS else (known for known in IN_RUN if name in known_to(known))
+        for taker in takers:
             by_job[taker][name] = value
     return by_job
+
+
+def check_places(source: Place, target: Place, options: JobOptions) -> None:
+    """Raise ``InputError`` where there is nothing to import, or an option cannot be used."""
+    importing.check_places(source, target, replace(options, settings=settings_by_job(options.settings)["import"]))
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
@@ -59,7 +67,6 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     ``RingsideError`` when ``report`` fails or another run is writing to ``target``.
     """
     given = settings_by_job(options.settings)
-    importing.files_to_import(source, target, JobOptions(given["import"]))  # else a wrong IN would leave an empty OUT
     with one_after_another(target):
         whole = _Run(spark, source, target, options, given)
         options.say("import …")

@@ -26,7 +26,7 @@ from pipeline.batches import byte_column, codes_of
 from pipeline.blocks import Sender, plain
 from pipeline.reading.answers import FileContext, Outcome, take_file
 from pipeline.reading.files import FoundFile
-from pipeline.reading.rows import Row, Rows, namespaces_of
+from pipeline.reading.rows import FileClusters, Row, Rows, namespaces_of
 from pipeline.reading.topic_columns import TopicsRead
 from pipeline.schemas import (
     ANSWERS,
@@ -43,9 +43,13 @@ from pipeline.schemas import (
 
 RANK: Final = "rank"
 """An additional column of the topics: of two answers about one topic that with the higher rank is better."""
-BOUNDARY_LISTS: Final = Table("boundary_lists", ("namespace string", "boundaries array<bigint>", "file string"))
+BOUNDARY_LISTS: Final = Table(
+    "boundary_lists", ("cluster string", "namespace string", "boundaries array<bigint>", "file string")
+)
 """Exists only during an import: boundary lists as they are in the answers."""
-NAMED_BUNDLES: Final = Table("named_bundles", ("namespace string", "range string", "broker string?", "file string"))
+NAMED_BUNDLES: Final = Table(
+    "named_bundles", ("cluster string", "namespace string", "range string", "broker string?", "file string")
+)
 """Exists only during an import: the bundles under which answers list topics, once for each file."""
 _BY_NAMESPACE: Final = (LISTED, ANSWERS)
 _IN_ORDER: Final = (BUNDLE_REPORTS, BROKERS, SETTINGS, LOAD_ANSWERS, BOUNDARY_LISTS)
@@ -91,6 +95,10 @@ class ReadAnswers:
 
     def _blocks(self, share: Sequence[tuple[FoundFile, FileContext]], sender: Sender) -> Iterator[Any]:
         position = {file.name: file.position for file, _ in share}
+        clusters = FileClusters(
+            {file.name: context.cluster for file, context in share},
+            {file.name: context.concerned for file, context in share},
+        )
         outcomes: dict[int, Outcome] = {}
         counts: Counter[str] = Counter()
         rows = Rows()
@@ -99,17 +107,20 @@ class ReadAnswers:
             held = rows.counts["topics"] + rows.counts["consumers"] + rows.counts["listed"]
             if held > _ROWS_HELD or rows.answer_bytes > _BYTES_HELD:
                 counts += rows.counts
-                yield from self._blocks_of(rows, position, sender)
+                yield from self._blocks_of(rows, position, clusters, sender)
                 rows = Rows(sets=rows.sets)
         counts += rows.counts
-        yield from self._blocks_of(rows, position, sender)
-        lists = CONSUMER_SETS.columns_of([(code, list(names)) for names, code in rows.sets.items()])
+        yield from self._blocks_of(rows, position, clusters, sender)
+        sets = [(cluster, code, list(names)) for (cluster, names), code in rows.sets.items()]
+        lists = CONSUMER_SETS.columns_of(sets)
         yield from sender.by_part(CONSUMER_SETS.name, lists, lists["consumer_set"].to_numpy() % self.parts)
         yield sender.account(ReadAccount(outcomes, dict(counts)))
 
-    def _blocks_of(self, rows: Rows, position: Mapping[str, int], sender: Sender) -> Iterator[Any]:
+    def _blocks_of(
+        self, rows: Rows, position: Mapping[str, int], clusters: FileClusters, sender: Sender
+    ) -> Iterator[Any]:
         names = parts = None
-        tables = rows.topic_tables()
+        tables = rows.topic_tables(clusters)
         rows.topics = TopicsRead()  # what was decoded takes far more memory than its columns
         for table in list(tables):
             columns = tables.pop(table)
@@ -126,14 +137,24 @@ class ReadAnswers:
         for table in _BY_NAMESPACE:
             place = table.names.index("namespace")
             by_part: dict[int, list[Row]] = defaultdict(list)
-            for row in getattr(rows, table.name):
+            for row in _with_clusters(table, rows, clusters):
                 by_part[_number(row[place]) % self.parts].append(row)
             for number, own in by_part.items():
                 yield from sender.table(number, table.name, rows.table(table, own))
         for table in _IN_ORDER:
-            yield from sender.table(0, table.name, rows.table(table, getattr(rows, table.name)))
+            yield from sender.table(0, table.name, rows.table(table, _with_clusters(table, rows, clusters)))
         # Last: rows of other tables that no column can hold are added to it.
-        yield from sender.table(sender.share % self.parts, QUARANTINE.name, rows.table(QUARANTINE, rows.quarantine))
+        quarantine = [(clusters.of(row[0]), *row) for row in rows.quarantine]
+        yield from sender.table(sender.share % self.parts, QUARANTINE.name, rows.table(QUARANTINE, quarantine))
+
+
+def _with_clusters(table: Table, rows: Rows, clusters: FileClusters) -> list[Row]:
+    """The rows of a small table; answers about no single broker and no namespace hold for several clusters."""
+    full: list[Row] = []
+    for row in getattr(rows, table.name):
+        shared = table is SETTINGS or (table in (ANSWERS, LOAD_ANSWERS) and not row[0])
+        full += clusters.in_each(row, row[-1]) if shared else [(clusters.of(row[-1]), *row)]
+    return full
 
 
 def _ranks(topics: Any, position: Mapping[str, int]) -> Any:
@@ -165,6 +186,6 @@ def _number(namespace: str) -> int:
 
 
 def _named_bundles(topics: Any) -> Any:
-    columns = ["namespace", "bundle", "broker", "file"]
+    columns = ["cluster", "namespace", "bundle", "broker", "file"]
     listed = topics.select(columns).filter(pc.is_valid(topics["bundle"]))
     return listed.group_by(columns).aggregate([]).select(columns).rename_columns(NAMED_BUNDLES.names)

@@ -7,7 +7,7 @@ namespace passes over nearly all of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from engine.errors import Problem
 from pipeline.batches import codes_of
 from pipeline.blocks import accounts_in, joined, opened, plain, received
 from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, RANK, ReadAccount
-from pipeline.reading.rows import SUPERSEDED, Row, namespaces_of, quarantine_row
+from pipeline.reading.rows import CONTESTED, SUPERSEDED, Row, namespaces_of, quarantine_row
 from pipeline.reading.topic_columns import BY_TOPIC, FEW
 from pipeline.schemas import (
     ANSWERS,
@@ -48,11 +48,11 @@ rows has more than a thousand groups, and to pass over them takes longer than to
 
 
 class TableAccount(msgspec.Struct):
-    """The accounts of readers among the blocks of one task, and the rows that it left out by table and file, because a
-    better answer describes their topics."""
+    """The accounts of readers among the blocks of one task, and the rows that it left out because a better answer
+    describes their topics: table, cluster, file, whether that answer is of another broker, and their number."""
 
     readers: list[ReadAccount] = []
-    left_out: dict[str, dict[str, int]] = {}
+    left_out: list[tuple[str, str, str, bool, int]] = []
 
 
 def write_tables(batches: Iterator[Any], parts: Parts) -> TableAccount:
@@ -77,13 +77,15 @@ def _opened(table: Table, blocks: dict[str, list[bytes]]) -> Any:
 
 
 def _each_list_once(sets: Any) -> Any:
-    lists = {(number, tuple(names)) for number, names in zip(*(column.to_pylist() for column in sets), strict=True)}
-    assert len({number for number, _ in lists}) == len(lists), "two lists of consumers have one number"
-    return CONSUMER_SETS.columns_of([(number, list(names)) for number, names in sorted(lists)])
+    rows = zip(*(column.to_pylist() for column in sets), strict=True)
+    lists = {(cluster, number, tuple(names)) for cluster, number, names in rows}
+    names_of = {number: names for _, number, names in lists}
+    assert all(names_of[number] == names for _, number, names in lists), "two lists of consumers have one number"
+    return CONSUMER_SETS.columns_of([(cluster, number, list(names)) for cluster, number, names in sorted(lists)])
 
 
 def _by_name(listed: Any) -> Any:
-    return listed.sort_by([("namespace", "ascending"), ("topic", "ascending")])
+    return listed.sort_by([(name, "ascending") for name in ("cluster", "namespace", "topic")])
 
 
 _ORDERED: Final = {CONSUMER_SETS: _each_list_once, LISTED: _by_name}
@@ -104,11 +106,13 @@ def _write_by_topic(tables: Mapping[str, Any], parts: Parts, account: TableAccou
         if best is not None:
             kept = best.kept(rows, codes)
             losers = rows.filter(pa.array(~kept))
+            contested = best.contested(losers, codes[~kept])
             if table is TOPICS:
-                parts.write(QUARANTINE, QUARANTINE.columns_of(best.replaced(losers, codes[~kept])))
+                parts.write(QUARANTINE, QUARANTINE.columns_of(best.replaced(losers, codes[~kept], contested)))
                 rows = best.filled(rows, codes)
             else:
-                account.left_out[table.name] = dict(Counter(losers["file"].to_pylist()))
+                about = zip(losers["cluster"].to_pylist(), losers["file"].to_pylist(), contested, strict=True)
+                account.left_out += [(table.name, *key, count) for key, count in Counter(about).items()]
             rows, codes = rows.filter(pa.array(kept)), codes[kept]
         order = np.argsort(codes, kind="stable")
         rows = rows.take(pa.array(order))
@@ -127,9 +131,9 @@ def whole_namespaces(space: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class _Names:
-    """Every topic of some tables has a code, its place when sorted by namespace and name.
+    """Every topic of some tables has a code, its place when sorted by cluster, namespace and name.
 
-    ``codes``: those of the rows of each table, (n,). ``space``: the rank of the namespace of each code.
+    ``codes``: those of the rows of each table, (n,). ``space``: of each code a number that its namespace has alone.
     """
 
     codes: Mapping[str, NDArray[np.int64]]
@@ -147,18 +151,27 @@ class _Names:
         order = pc.sort_indices(pa.table({"space": space, "topic": names}), keys).to_numpy()
         codes = np.empty(len(order), dtype=np.int64)
         codes[order] = np.arange(len(order))
-        places = (chunk.indices.to_numpy() for chunk in coded.chunks)
-        return cls({table: codes[own] for table, own in zip(tables, places, strict=True)}, space[order])
+        of_rows = [codes[chunk.indices.to_numpy()] for chunk in coded.chunks]
+        own = [plain(rows["cluster"].chunk(0)) for rows in tables.values()]
+        clusters, numbers = codes_of(pa.chunked_array(own, pa.string()))
+        space = space[order]
+        if len(clusters) > 1:
+            rank = np.argsort(np.argsort(np.array(clusters, dtype=object)))
+            every, again = np.unique(rank[numbers] * len(order) + np.concatenate(of_rows), return_inverse=True)
+            of_rows = np.split(again, np.cumsum([len(rows) for rows in of_rows])[:-1])
+            space = every // len(order) * len(texts) + space[every % len(order)]
+        return cls(dict(zip(tables, of_rows, strict=True)), space)
 
 
 @dataclass(frozen=True)
 class _Best:
     """By the code of a topic, the file of its best answer, and the last bundle and broker that any answer names; null
-    where no answer names one."""
+    where no answer names one. ``broker_of``: the broker of each file."""
 
     file: Any
     bundle: Any
     broker: Any
+    broker_of: Mapping[str, str | None]
 
     @classmethod
     def of(cls, topics: Any, codes: NDArray[np.int64], count: int) -> _Best | None:
@@ -171,7 +184,10 @@ class _Best:
         last = ordered.group_by("code", use_threads=False).aggregate([(name, "last") for name in names])
         at = np.full(count, -1, dtype=np.int64)
         at[last["code"].to_numpy()] = np.arange(last.num_rows)
-        return cls(*(last[f"{name}_last"].take(pa.array(at, mask=at < 0)) for name in names))
+        of_files = answers.group_by("file", use_threads=False).aggregate([("broker", "max")])
+        broker_of = dict(zip(of_files["file"].to_pylist(), of_files["broker_max"].to_pylist(), strict=True))
+        file, bundle, broker = (last[f"{name}_last"].take(pa.array(at, mask=at < 0)) for name in names)
+        return cls(file, bundle, broker, broker_of)
 
     def kept(self, rows: Any, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(n,) whether each row belongs to the answer that counts; those without any do."""
@@ -186,25 +202,43 @@ class _Best:
             topics = topics.set_column(topics.schema.get_field_index(name), name, column)
         return topics
 
-    def replaced(self, losers: Any, codes: NDArray[np.int64]) -> list[Row]:
+    def contested(self, losers: Any, codes: NDArray[np.int64]) -> list[bool]:
+        """Whether the better answer of each row is known to be of another broker."""
+        files = zip(losers["file"].to_pylist(), self.file.take(pa.array(codes)).to_pylist(), strict=True)
+        brokers = ((self.broker_of.get(own), self.broker_of.get(better)) for own, better in files)
+        return [None not in (own, better) and own != better for own, better in brokers]
+
+    def replaced(self, losers: Any, codes: NDArray[np.int64], contested: Sequence[bool]) -> list[Row]:
         """Rows of the quarantine about answers that do not count."""
         better = self.file.take(pa.array(codes)).to_pylist()
-        rows = zip(losers["topic"].to_pylist(), losers["file"].to_pylist(), better, strict=True)
+        lost = (losers[name].to_pylist() for name in ("cluster", "topic", "file"))
         return [
-            _superseded(file, f'$["{topic}"]', f"a better or later answer is in {best}") for topic, file, best in rows
+            _left_out(
+                cluster,
+                (file, f'$["{topic}"]', f"a better or later answer is in {best}"),
+                TOPICS.name,
+                1,
+                contested=other,
+            )
+            for cluster, topic, file, best, other in zip(*lost, better, contested, strict=True)
         ]
 
 
 def left_out_rows(accounts: list[TableAccount]) -> list[Row]:
     """Rows of the quarantine: for each table and file how many rows were left out together with their topics."""
-    left_out: Counter[tuple[str, str]] = Counter()
+    left_out: Counter[tuple[str, str, str, bool]] = Counter()
     for account in accounts:
-        left_out.update(
-            {(table, file): rows for table, files in account.left_out.items() for file, rows in files.items()}
-        )
+        for table, cluster, file, contested, count in account.left_out:
+            left_out[table, cluster, file, contested] += count
     reason = "they belong to topics that a better or later answer describes"
-    return [_superseded(file, "$", reason, table, rows) for (table, file), rows in sorted(left_out.items())]
+    return [
+        _left_out(cluster, (file, "$", reason), table, rows, contested=contested)
+        for (table, cluster, file, contested), rows in sorted(left_out.items())
+    ]
 
 
-def _superseded(file: str, place: str, reason: str, table: str = TOPICS.name, rows: int = 1) -> Row:
-    return quarantine_row(Problem(file, place, reason, "nothing has to be done"), table, rows, SUPERSEDED)
+def _left_out(cluster: str, problem: tuple[str, str, str], table: str, rows: int, *, contested: bool) -> Row:
+    kind, advice = SUPERSEDED, "nothing has to be done"
+    if contested:
+        kind, advice = CONTESTED, "another broker answered it; if it is of another cluster, see the option clusters"
+    return (cluster, *quarantine_row(Problem(*problem, advice), table, rows, kind))

@@ -11,20 +11,23 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from engine.admin.clusters import Clusters, Grouping
 from engine.admin.kinds import AnswerKind
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, parse_size
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
+from pipeline.clusters import OPTION as CLUSTERS
+from pipeline.clusters import clusters_by_name, clusters_of_import, given_clusters
 from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers
 from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, left_out_rows, write_tables
 from pipeline.jobs.merging import bundles_of_reports, merge_boundary_lists, notices
-from pipeline.jobs.options import MAX_INPUT, check_options
+from pipeline.jobs.options import ALLOW_EMPTY, MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import parts_of
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, Outcome, refuse_nameless
 from pipeline.reading.contexts import contexts_of, subjects_of
 from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, time_of_files
-from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
+from pipeline.reading.rows import BAD, CONTESTED, Row, Rows, quarantine_row
 from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table
 from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp
@@ -54,14 +57,16 @@ class _Import:
     files: dict[int, Outcome] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     left_out: list[Row] = field(default_factory=list)
+    clusters: Clusters = field(default_factory=lambda: Clusters({}))
 
-    def read(self, contexts: Mapping[str, FileContext]) -> None:
+    def read(self, contexts: Mapping[str, FileContext], clusters: Clusters) -> None:
         """Read every file and write the tables, instead of those of an earlier call."""
+        self.clusters = clusters
         draft = self.draft
         self.forget()
         size = sum(file.size_bytes * (_PACKED if is_packed(file.name) else 1) for file in self.sources.files)
         tasks = WritingTasks.over(size, _BYTES_PER_TASK)
-        shares = [[(file, contexts[file.name]) for file in files] for files in deal(self.sources.files)]
+        shares = [[(file, self._context(file, contexts)) for file in files] for files in deal(self.sources.files)]
         blocks = read_by_engine(self.spark, shares, ReadAnswers(tasks.parts, self.limit_bytes), tasks.count)
         accounts = write_by_engine(blocks, draft, write_tables, TableAccount, aside=UNFINISHED)
         for reader in readers_of(accounts, len(shares)):
@@ -69,6 +74,10 @@ class _Import:
             self.counts.update(reader.counts)
         self.left_out = left_out_rows(accounts)
         draft.fill(*WRITTEN)
+
+    def _context(self, file: FoundFile, contexts: Mapping[str, FileContext]) -> FileContext:
+        name, of = file.name, self.clusters
+        return replace(contexts[name], cluster=of.of(name), concerned=of.concerned(name))
 
     def forget(self) -> None:
         """Remove all tables."""
@@ -95,12 +104,21 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in sources.files]))
     with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
         this = _Import(spark, sources, draft, limit_bytes)
-        _read_all(this, contexts_of(sources.files))
-        options.say(f"import: {this.counts['topics']:,} topics read")
+        _read_all(this, contexts_of(sources.files), given_clusters(options.settings.get(CLUSTERS)))
+        names = this.clusters.names
+        of = f" of {len(names):,} clusters" if len(names) > 1 else ""
+        options.say(f"import: {this.counts['topics']:,} topics{of} read")
         rows_in = this.counts + _finish(this)
+        if options.settings.get(ALLOW_EMPTY) != "true":
+            _refuse_nothing(this, source)
         summary = _summary(this, rows_in)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
+
+
+def check_places(source: Place, target: Place, options: JobOptions) -> None:
+    """Raise ``InputError`` where there is nothing to import, or an option cannot be used."""
+    files_to_import(source, target, options)
 
 
 def files_to_import(source: Place, target: Place, options: JobOptions) -> tuple[FoundFiles, int]:
@@ -120,13 +138,16 @@ def max_input_of(options: JobOptions) -> int:
     return size
 
 
-def _read_all(this: _Import, contexts: Mapping[str, FileContext]) -> None:
-    """Read every file. Where some do not say what they are about, and others name it, read all again with the names."""
-    this.read(contexts)
+def _read_all(this: _Import, contexts: Mapping[str, FileContext], grouping: Grouping | Clusters) -> None:
+    """Read every file; read all again where their content shows other clusters than their names did, or where some do
+    not say what they are about and others name it."""
+    this.read(contexts, clusters_by_name(contexts, grouping))
     waiting = _waiting(this)
     about = subjects_of(waiting, _namespaces(this), _topics(this, waiting)) if waiting else {}
-    if about:
-        this.read({name: replace(context, about=about.get(name, context.about)) for name, context in contexts.items()})
+    clusters = this.clusters if isinstance(grouping, Clusters) else _clusters(this, contexts, grouping)
+    if about or any(clusters.concerned(name) != this.clusters.concerned(name) for name in contexts):
+        named = {name: replace(context, about=about.get(name, context.about)) for name, context in contexts.items()}
+        this.read(named, clusters)
     refused = Rows()
     for file, kind in _waiting(this):
         refuse_nameless(refused, kind.value, file.name)
@@ -136,6 +157,24 @@ def _read_all(this: _Import, contexts: Mapping[str, FileContext]) -> None:
         refused.quarantine.append(quarantine_row(problem, "files", 1, "bad"))
     _quarantine(this, refused.quarantine)
     this.counts.update(refused.counts)
+
+
+def _clusters(this: _Import, contexts: Mapping[str, FileContext], grouping: Grouping) -> Clusters:
+    kinds = {file.name: AnswerKind(this.files[file.position].kind) for file in this.sources.files}
+    brokers = {name: context.broker for name, context in contexts.items()}
+    return clusters_of_import(this.draft.folder, this.unfinished(NAMED_BUNDLES), kinds, brokers, grouping)
+
+
+def _refuse_nothing(this: _Import, source: Place) -> None:
+    """Raise ``InputError`` where no table has a row, so that the earlier result stays."""
+    if any(this.draft.rows(*(table for table in (*WRITTEN, BUNDLES) if table is not QUARANTINE)).values()):
+        return
+    wrong = next(rows_of(this.draft.table(QUARANTINE), "file", "reason"), None)
+    first = f"; {wrong[0]}: {wrong[1]}" if wrong is not None else ""
+    raise InputError(
+        f"{source}: none of {len(this.sources.files):,} files has a usable record{first}; the earlier result is kept"
+        " (--allow-empty makes an empty one)"
+    )
 
 
 def _waiting(this: _Import) -> list[tuple[FoundFile, AnswerKind]]:
@@ -165,7 +204,7 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
 def _quarantine(this: _Import, rows: list[Row]) -> None:
     """Write rows of the quarantine that the driver itself has."""
     if rows:
-        this.draft.write(QUARANTINE, rows)
+        this.draft.write(QUARANTINE, [(this.clusters.of(row[0]), *row) for row in rows])
 
 
 def _finish(this: _Import) -> Counter[str]:
@@ -173,13 +212,17 @@ def _finish(this: _Import) -> Counter[str]:
     draft = this.draft
     named = this.unfinished(NAMED_BUNDLES)
     bundles, replaced, count = merge_boundary_lists(this.unfinished(BOUNDARY_LISTS), this.sources.files)
-    reported = bundles_of_reports(draft.table(BUNDLE_REPORTS), named, {namespace for _, namespace, *_ in bundles})
-    draft.write(BUNDLES, sorted(bundles + reported, key=itemgetter(1, 3)))
-    outcomes = ((file, this.files[file.position]) for file in this.sources.files)
-    draft.write(FILES, [(file.name, file.position, of.kind, of.size_bytes, of.outcome) for file, of in outcomes])
-    unread = [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems]
-    _quarantine(this, unread + replaced + this.left_out + notices(draft.folder, named))
-    return Counter({"files": len(unread), "bundles": count + len(reported)})
+    known = {(cluster, namespace) for cluster, _, namespace, *_ in bundles}
+    reported = bundles_of_reports(draft.table(BUNDLE_REPORTS), named, known)
+    draft.write(BUNDLES, sorted(bundles + reported, key=itemgetter(0, 2, 4)))
+    outcomes = ((file.name, file.position, this.files[file.position]) for file in this.sources.files)
+    of = this.clusters.of
+    draft.write(FILES, [(of(name), name, at, each.kind, each.size_bytes, each.outcome) for name, at, each in outcomes])
+    _quarantine(this, [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems])
+    others = replaced + this.left_out + notices(draft.folder, named)
+    if others:
+        draft.write(QUARANTINE, others)
+    return Counter({"files": len(this.sources.problems), "bundles": count + len(reported)})
 
 
 _COUNTED: Final = (
@@ -211,7 +254,8 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
         "rows_out": {name: rows_out[name] for name in sorted(rows_in)},
         "quarantined": {name: aside[name] for name in sorted(aside)},
         "problems": {kind: count for (kind,), count in sorted(counts_of(quarantine, "kind").items())},
-        "problem_rows": sum(rows for (_, kind), rows in by_kind.items() if kind == BAD),
+        "problem_rows": sum(rows for (_, kind), rows in by_kind.items() if kind in (BAD, CONTESTED)),
+        "clusters": list(this.clusters.names),
         "files": {
             "found": len(this.sources.files),
             "passed_over": this.sources.passed_over,

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engine.admin.inference import RulesInForce, rules_in_force
-from engine.config import BrokerSettings, ReleaseBehaviour
+from engine.admin.inference import rules_in_force
 from engine.errors import InputError, Problem
 from engine.keyshared.model import Consumer
 from engine.keyshared.policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.blocks import BLOCKS, WritingTasks, read_by_engine, readers_of
-from pipeline.broker_groups import broker_groups, settings_of
-from pipeline.jobs.keys_folding import LISTS, FoldTraces, ReadTraces, Spaces, send_lists
+from pipeline.clusters import ByCluster, Reported, clusters_of_tables, reported
+from pipeline.jobs.keys_folding import LISTS, FoldTraces, KeyRules, ReadTraces, Spaces, send_lists
 from pipeline.jobs.keys_judging import Judge, JudgeAccount, ModeAccount
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
@@ -72,15 +71,9 @@ class KeyOptions:
     top: int
     given: KeyLists
     tables: Place
-    settings: BrokerSettings
-    rules: RulesInForce
+    rules: ByCluster[KeyRules]
     problems: tuple[Row, ...] = ()
     snapshot_time: datetime | None = None
-
-    @property
-    def behaviour(self) -> ReleaseBehaviour:
-        """The release whose rules are in force."""
-        return self.rules.behaviour
 
 
 def read_options(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> KeyOptions:
@@ -88,8 +81,13 @@ def read_options(given: Mapping[str, str], target: Place, setting: Setting | Non
     check_options(JOB, given)
     own = {name: value for name, value in given.items() if name in OWN[JOB]}
     tables = place_of(own["tables"], setting).absolute() if "tables" in own else target
-    rules = rules_in_force([], broker_groups(tables).releases.get("", ()), given_release=release_of(own))
-    settings = settings_of(tables, {name: value for name, value in given.items() if name not in own}, rules.behaviour)
+    settings = {name: value for name, value in given.items() if name not in own}
+
+    def rules_of(known: Reported, cluster: str) -> KeyRules:
+        rules = rules_in_force([], known.releases.get(cluster, ()), given_release=release_of(own))
+        return KeyRules(known.settings_of(cluster, settings, rules.behaviour), rules)
+
+    rules = reported(tables).each(rules_of)
     top = own.get("top", "20")
     if int(top) == 0:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
@@ -102,7 +100,7 @@ def read_options(given: Mapping[str, str], target: Place, setting: Setting | Non
         given_lists |= of_file
     when = time_of_table(tables / FILES.name)
     policies = key_policies_of(own.get("modes", "all"))
-    return KeyOptions(policies, int(top), given_lists, tables, settings, rules, tuple(problems), when)
+    return KeyOptions(policies, int(top), given_lists, tables, rules, tuple(problems), when)
 
 
 def _consumers(text: str) -> tuple[Consumer, ...]:
@@ -128,6 +126,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     problems: list[Problem] = []
     if not (any(subscription for _, subscription in asked.given) or has_key_shared(asked.tables)) or has_traces(source):
         pieces, problems = find_traces(source, target)
+        clusters = clusters_of_tables(asked.tables)
+        pieces = [replace(piece, cluster=clusters.of(piece.name)) for piece in pieces]
     stamp = Stamp(options.run_id, asked.snapshot_time or time_of_files(source, {piece.name for piece in pieces}))
     with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
         quarantine = [quarantine_row(problem, "key_events", 0, BAD) for problem in problems]
@@ -156,36 +156,40 @@ class _Keys:
         folding = WritingTasks.over(sum(piece.size_bytes for piece in pieces), _BYTES_PER_TASK)
         topics = check_folder(SUBSCRIPTIONS, asked.tables / SUBSCRIPTIONS.name)
         judging = max(folding, WritingTasks.over(topics, _TOPICS_PER_TASK), key=lambda tasks: tasks.count)
-        spaces = Spaces(judging.parts, frozenset(name for namespace, name in asked.given if name and not namespace))
+        spaces = Spaces(judging.parts, frozenset(name for _, name in asked.given if name))
+        every = [*asked.rules.values.values(), asked.rules.default]
         functions = tuple(
-            dict.fromkeys(slot_space(policy, asked.settings, asked.behaviour) for policy in asked.policies)
+            dict.fromkeys(
+                slot_space(policy, rules.settings, rules.behaviour) for rules in every for policy in asked.policies
+            )
         )
         shares = deal(pieces)
         blocks = self._lists(spaces)
         if pieces:
-            read = ReadTraces(folding.parts, asked.behaviour.keyless_messages == "spread")
+            read = ReadTraces(folding.parts, asked.rules)
             fold = FoldTraces(functions, asked.top, spaces)
             blocks.append(read_by_engine(self.spark, shares, read, folding.count).mapInArrow(fold, BLOCKS))
         accounts: list[JudgeAccount] = []
         if blocks:
             rows = reduce(type(blocks[0]).unionByName, blocks).repartition(judging.count, "part")
-            judge = Judge(asked.policies, asked.settings, asked.behaviour, functions, asked.given, asked.top)
+            judge = Judge(asked.policies, asked.rules, functions, asked.given, asked.top)
             accounts = write_by_engine(rows, self.draft, judge, JudgeAccount)
         self._take(accounts, len(shares))
-        self.draft.write(KEY_QUARANTINE, self.quarantine)
+        clusters = {piece.name: piece.cluster for piece in pieces}
+        self.draft.write(KEY_QUARANTINE, [(clusters.get(row[0], ""), *row) for row in self.quarantine])
         self.draft.fill(*_WRITTEN)
 
     def _lists(self, spaces: Spaces) -> list[DataFrame]:
         """Blocks of the subscriptions that have consumers in tables, and of those that the user lists."""
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
-        from pipeline.transforms.subscriptions import key_shared_lists  # noqa: PLC0415
+        from pipeline.transforms.subscriptions import SUBSCRIPTION, key_shared_lists  # noqa: PLC0415
 
-        listed = [(SPACE_SEPARATOR.join(key), None, 0) for key in self.asked.given if key[1]]
+        listed = [(SPACE_SEPARATOR.join(("", *key)), None, 0) for key in self.asked.given if key[1]]
         frames = [self.spark.createDataFrame(listed, LISTS.ddl)] if listed else []
         if has_table(self.asked.tables / SUBSCRIPTIONS.name):
             tables = (load(self.spark, self.asked.tables, table) for table in (SUBSCRIPTIONS, CONSUMER_SETS))
-            space = fn.concat_ws(SPACE_SEPARATOR, "namespace", "subscription").alias("space")
+            space = fn.concat_ws(SPACE_SEPARATOR, *SUBSCRIPTION).alias("space")
             frames.append(key_shared_lists(*tables).select(space, "names", "lists"))
         return [frame.mapInArrow(partial(send_lists, spaces=spaces), BLOCKS) for frame in frames]
 
@@ -220,6 +224,8 @@ def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
             name: {"worst_max_over_mean": mode.worst, "verdicts": dict(sorted(mode.verdicts.items()))}
             for name, mode in modes.items()
         },
-        "release": this.asked.behaviour.label,
-        "release_basis": this.asked.rules.release_basis.value,
+        "rules": {
+            cluster: {"release": rules.behaviour.label, "release_basis": rules.in_force.release_basis.value}
+            for cluster, rules in sorted((this.asked.rules.values or {"": this.asked.rules.default}).items())
+        },
     }

@@ -20,11 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.admin.inference import RulesInForce
 from engine.bulk_hashing import murmur3_bulk
+from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import SlotSpace
 from pipeline.batches import begins_of, by_part, byte_column, codes_of, runs
 from pipeline.blocks import Sender, accounts_in, joined, opened, plain, received
+from pipeline.clusters import ByCluster
 from pipeline.reading.rows import Row
 from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import EVENTS, SPACE_SEPARATOR, TraceAccount
@@ -65,17 +68,29 @@ class FoldAccount(msgspec.Struct):
 
 
 @dataclass(frozen=True)
+class KeyRules:
+    """The settings of a cluster, and its release with how that is known."""
+
+    settings: BrokerSettings
+    in_force: RulesInForce
+
+    @property
+    def behaviour(self) -> ReleaseBehaviour:
+        return self.in_force.behaviour
+
+
+@dataclass(frozen=True)
 class Spaces:
     """To which of ``parts`` parts a space belongs; a part is judged by one task.
 
-    The spaces of a subscription in ``by_name`` meet, whatever their namespaces.
+    The spaces of a subscription in ``by_name`` meet, whatever their clusters and namespaces.
     """
 
     parts: int
     by_name: frozenset[str] = frozenset()
 
     def part_of(self, space: str) -> int:
-        subscription = space.partition(SPACE_SEPARATOR)[2]
+        subscription = space.rpartition(SPACE_SEPARATOR)[2]
         name = subscription if subscription in self.by_name else space
         return crc32(name.encode("utf-8", "surrogatepass")) % self.parts
 
@@ -102,14 +117,15 @@ class ReadTraces:
     """The work of the reading tasks: blocks of the keys in some pieces, for ``parts`` parts, the account last."""
 
     parts: int
-    spread: bool
+    rules: ByCluster[KeyRules]
 
     def __call__(self, pieces: Sequence[TracePiece], number: int) -> Iterator[Any]:
         account, sender = TraceAccount(), Sender(number)
         held: list[Any] = []
         rows = 0
         for piece in pieces:
-            for events in read_piece(piece, account, spread=self.spread):
+            spread = self.rules.of(piece.cluster).behaviour.keyless_messages == "spread"
+            for events in read_piece(piece, account, spread=spread):
                 held.append(events)
                 rows += events.num_rows
                 if rows >= _ROWS_HELD:

@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Problem
 from engine.keyshared.folded import FoldedKeys, HotKey, inseparable_keys, luck_of_folded
 from engine.keyshared.keys import text_of_key
@@ -23,7 +22,8 @@ from engine.keyshared.model import Consumer, SlotSpace
 from engine.keyshared.policies import KeyPolicy, selector_of, slot_space
 from pipeline.batches import codes_of, runs, same_text
 from pipeline.blocks import accounts_in, joined, opened, received
-from pipeline.jobs.keys_folding import FOLDED, HOTTEST, LISTS, FoldAccount, summed
+from pipeline.clusters import ByCluster
+from pipeline.jobs.keys_folding import FOLDED, HOTTEST, LISTS, FoldAccount, KeyRules, summed
 from pipeline.reading.consumer_lists import KeyLists
 from pipeline.reading.rows import NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
@@ -65,8 +65,7 @@ class Judge:
     """
 
     policies: tuple[KeyPolicy, ...]
-    settings: BrokerSettings
-    behaviour: ReleaseBehaviour
+    rules: ByCluster[KeyRules]
     functions: tuple[SlotSpace, ...]
     given: KeyLists
     top: int
@@ -143,15 +142,18 @@ class _Part:
 
     def judge(self) -> None:
         """Every subscription in every mode, in the order of names."""
-        named = {space.partition(SPACE_SEPARATOR)[2] for space in self.folds}
-        # A list without a namespace is a subscription of its own only where no trace has its name.
-        alone = {space for space in self.lists if space[:1] != SPACE_SEPARATOR or space[1:] not in named}
-        spaces = sorted(self.folds.keys() | alone)
+        known = self.folds.keys() | {space for space, (names, _) in self.lists.items() if names is not None}
+        named = {tuple(space.split(SPACE_SEPARATOR)[1:]) for space in known}
+        named |= {("", subscription) for _, subscription in named}
+        # What the user lists is a subscription of its own only where neither traces nor tables have its name.
+        alone = {space for space in self.lists if tuple(space.split(SPACE_SEPARATOR)[1:]) not in named}
+        spaces = sorted(known | alone)
         for space in spaces:
             self._judge(space, exact=None if len(spaces) <= EXACT_SPACES else False)
 
     def _judge(self, space: str, *, exact: bool | None) -> None:
-        plan, words = self.plan, space.split(SPACE_SEPARATOR, 1)
+        plan, words = self.plan, space.split(SPACE_SEPARATOR, 2)
+        rules = plan.rules.of(words[0])
         folds, hottest = self.folds.get(space, {}), self.hottest.get(space, [])
         consumers = self._consumers(space)
         msgs = int(next(iter(folds.values())).msgs.sum()) if folds else 0
@@ -170,11 +172,11 @@ class _Part:
             self._note(space, "its consumers are unknown, so only its slots and keys are shown")
             return
         for policy in plan.policies:
-            selector = selector_of(policy, consumers, plan.settings, plan.behaviour)
+            selector = selector_of(policy, consumers, rules.settings, rules.behaviour)
             if isinstance(selector, str):
                 self._note(space, f"{policy.value}: {selector}")
             elif selector is not None:
-                function = slot_space(policy, plan.settings, plan.behaviour)
+                function = slot_space(policy, rules.settings, rules.behaviour)
                 fold = folds.get(plan.functions.index(function)) or FoldedKeys.nothing()
                 luck = luck_of_folded(selector, fold, hottest, exact=exact)
                 about = (*words, policy.value)
@@ -188,7 +190,7 @@ class _Part:
 
     def _consumers(self, space: str) -> tuple[Consumer, ...] | None:
         """The consumers of a subscription, None where they are unknown."""
-        namespace, _, subscription = space.partition(SPACE_SEPARATOR)
+        _, namespace, subscription = space.split(SPACE_SEPARATOR, 2)
         given = self.plan.given
         if (namespace, subscription) in given:
             return given[namespace, subscription]
@@ -199,16 +201,16 @@ class _Part:
         return listed if listed is not None else given.get(("", subscription), given.get(("", "")))
 
     def _note(self, space: str, sentence: str, advice: str = _ADVICE) -> None:
-        name = space.replace(SPACE_SEPARATOR, "/").strip("/") or "the trace"
-        self.rows[KEY_QUARANTINE].append(
-            quarantine_row(Problem(name, "$", sentence, advice), "consumer_lists", 0, NOTE)
-        )
+        cluster, _, subscription = space.partition(SPACE_SEPARATOR)
+        name = subscription.replace(SPACE_SEPARATOR, "/").strip("/") or "the trace"
+        row = quarantine_row(Problem(name, "$", sentence, advice), "consumer_lists", 0, NOTE)
+        self.rows[KEY_QUARANTINE].append((cluster, *row))
 
     def slots(self) -> Iterator[Any]:
         """Rows of ``key_slots``, by subscription and slot function."""
         for space, folds in sorted(self.folds.items()):
             for number, fold in sorted(folds.items()):
-                texts = (*space.split(SPACE_SEPARATOR, 1), space_words(self.plan.functions[number]))
+                texts = (*space.split(SPACE_SEPARATOR, 2), space_words(self.plan.functions[number]))
                 columns = [same_text(text, len(fold.slots)) for text in texts]
                 columns += [pa.array(values) for values in (fold.slots, fold.keys, fold.rows, fold.msgs)]
                 yield pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names))

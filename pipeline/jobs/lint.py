@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from engine.bundles.plan import LoadManager
 from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
-from pipeline.broker_groups import reported_release, settings_of
+from pipeline.clusters import ByCluster, Reported, reported
 from pipeline.jobs.options import LOAD_MANAGERS, OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import LOAD_MANAGER
@@ -23,13 +22,13 @@ from pipeline.schemas import (
     FINDINGS,
     LISTED,
     PUBLISHERS,
-    SETTINGS,
     SUBSCRIPTIONS,
     TOPICS,
 )
 from pipeline.storage import Place
-from pipeline.tables import check_folder, counts_of, load, need_tables, rows_of
+from pipeline.tables import check_folder, counts_of, load, rows_of
 from pipeline.transforms.bundle_topics import (
+    NAMESPACE,
     by_namespace,
     mixed_producers,
 )
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "lint"
-_NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS)
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
@@ -59,68 +57,70 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     Options: ``pulsar`` (a release; default: the one that all brokers reported), ``load-manager`` (modular, simple or
     extensible), and broker settings by their exact names. Raises ``InputError`` for a missing table or a bad option.
     """
-    need_tables(source, _NEEDED)
-    world = world_of(source, options.settings)
+    worlds = worlds_of(source, options.settings)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        rows = _subscription_findings(spark, source, world).unionByName(_namespace_findings(spark, source, world))
-        rows = rows.unionByName(_causes(spark, source, world))
-        order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
+        rows = _subscription_findings(spark, source, worlds).unionByName(_namespace_findings(spark, source, worlds))
+        rows = rows.unionByName(_causes(spark, source, worlds))
+        order = ("rule", "cluster", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
         # In one task: to sort in several, Spark samples the rows first, and so would run every rule twice.
         draft.write_frame(FINDINGS, rows.repartition(1).sortWithinPartitions(fn.desc("severity_level"), *order))
-        summary = _summary(draft, world)
+        summary = _summary(draft, worlds)
         write_json(draft.folder, f"{JOB}.json", summary)
     options.say(f"lint: {check_folder(FINDINGS, target / FINDINGS.name):,} findings")
     return JobResult(JOB, summary)
 
 
-def world_of(source: Place, given: Mapping[str, str]) -> World:
-    """The settings, release and load manager of all brokers. Raises ``InputError`` for an unknown one."""
+def worlds_of(source: Place, given: Mapping[str, str]) -> ByCluster[World]:
+    """The settings, release and load manager of each cluster. Raises ``InputError`` for an unknown one."""
     check_options(JOB, given)
-    behaviour = release_of(given) or reported_release(source)
-    settings = settings_of(source, {name: value for name, value in given.items() if name not in OWN[JOB]}, behaviour)
-    manager = next((known for known in LOAD_MANAGERS if known == given.get("load-manager")), None)
-    return World(settings, behaviour, manager or _reported_manager(source))
+    release = release_of(given)
+    settings = {name: value for name, value in given.items() if name not in OWN[JOB]}
+    manager = next((name for name in LOAD_MANAGERS if name == given.get("load-manager")), None)
+
+    def world(known: Reported, cluster: str) -> World:
+        behaviour = release or known.release_of(cluster)
+        # Brokers whose settings leave the load manager out do not count.
+        managers = (value for name, value in known.settings.get(cluster, ()) if name == LOAD_MANAGER)
+        own = manager or load_manager_of(max(managers, default=None))
+        return World(known.settings_of(cluster, settings, behaviour), behaviour, own)
+
+    return reported(source).each(world)
 
 
-def _reported_manager(source: Place) -> LoadManager | None:
-    """The load manager that the brokers' settings name; brokers whose settings leave it out do not count."""
-    names = (value for name, value in rows_of(source / SETTINGS.name, "name", "value") if name == LOAD_MANAGER)
-    return load_manager_of(max(names, default=None))
-
-
-def _subscription_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
+def _subscription_findings(spark: SparkSession, source: Place, worlds: ByCluster[World]) -> DataFrame:
     subscriptions = load(spark, source, SUBSCRIPTIONS)
     failover = failover_cases(subscriptions, load(spark, source, CONSUMER_SETS))
     keys = key_cases(subscriptions, load(spark, source, CONSUMERS))
-    findings = failover.mapInArrow(row_linter(world, failover_findings), FINDINGS.ddl)
-    return findings.unionByName(keys.mapInArrow(row_linter(world, key_findings), FINDINGS.ddl))
+    findings = failover.mapInArrow(row_linter(worlds, failover_findings), FINDINGS.ddl)
+    return findings.unionByName(keys.mapInArrow(row_linter(worlds, key_findings), FINDINGS.ddl))
 
 
-def _namespace_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
-    """Findings about single namespaces, and those about the settings of all brokers."""
+def _namespace_findings(spark: SparkSession, source: Place, worlds: ByCluster[World]) -> DataFrame:
+    """Findings about single namespaces, and those about the settings of all brokers of a cluster."""
     topics, listed = load(spark, source, TOPICS), load(spark, source, LISTED)
     rows = by_namespace(topics, listed, load(spark, source, BUNDLES))
-    findings = rows.mapInArrow(namespace_linter(world), FINDINGS.ddl)
+    findings = rows.mapInArrow(namespace_linter(worlds), FINDINGS.ddl)
     mixed = mixed_producers(topics, listed, load(spark, source, PUBLISHERS))
-    findings = findings.unionByName(mixed.mapInArrow(row_linter(world, producer_findings), FINDINGS.ddl))
-    own = findings_table(lint_world(world))
+    findings = findings.unionByName(mixed.mapInArrow(row_linter(worlds, producer_findings), FINDINGS.ddl))
+    known = worlds.values or {"": worlds.default}
+    own = findings_table((cluster, found) for cluster, world in known.items() for found in lint_world(world))
     return findings.unionByName(spark.createDataFrame(own, FINDINGS.ddl)) if own.num_rows else findings
 
 
-def _causes(spark: SparkSession, source: Place, world: World) -> DataFrame:
-    """Findings about the moment of the answers that the import kept; one task per namespace."""
+def _causes(spark: SparkSession, source: Place, worlds: ByCluster[World]) -> DataFrame:
+    """Findings about the moment of the answers that the import kept; a namespace of a cluster is in one task."""
     from pyspark.sql import functions as fn  # noqa: PLC0415
 
-    everywhere = rows_of(source / ANSWERS.name, "file", "body", filters=[("namespace", "=", EVERYWHERE)])
+    everywhere = rows_of(source / ANSWERS.name, "cluster", "file", "body", filters=[("namespace", "=", EVERYWHERE)])
     rows = load(spark, source, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
-    sorted_rows = rows.repartition("namespace").sortWithinPartitions("namespace", "file")
-    plan = CausePlan(tuple(sorted(everywhere)), world.behaviour.label)
+    sorted_rows = rows.repartition(*NAMESPACE).sortWithinPartitions(*NAMESPACE, "file")
+    plan = CausePlan(tuple(sorted(everywhere)), worlds)
     return sorted_rows.mapInArrow(cause_linter(plan), FINDINGS.ddl)
 
 
-def _summary(draft: Draft, world: World) -> dict[str, object]:
+def _summary(draft: Draft, worlds: ByCluster[World]) -> dict[str, object]:
     rules: Counter[str] = Counter()
     severities: Counter[str] = Counter()
     for (rule, severity), count in counts_of(draft.table(FINDINGS), "rule", "severity").items():
@@ -129,7 +129,7 @@ def _summary(draft: Draft, world: World) -> dict[str, object]:
     return {
         "job": JOB,
         "tables": draft.rows(FINDINGS),
-        "release": world.behaviour.label,
+        "releases": sorted({world.behaviour.label for world in (worlds.values or {"": worlds.default}).values()}),
         "rules": dict(sorted(rules.items())),
         "severities": dict(sorted(severities.items())),
     }

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
-from engine.admin.clusters import GROUPINGS
 from engine.balance.ahead.forecast import MAX_CYCLES
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.bundles.plan import LoadManager
@@ -16,19 +15,23 @@ from engine.failover.bulk_policies import policies_of
 from engine.input import parse_size
 from engine.keyshared.policies import key_policies_of
 from engine.views.brokers.view import PLACEMENTS, SHEDDERS
+from pipeline.clusters import OPTION as CLUSTERS
+from pipeline.clusters import given_clusters
 
 MAX_INPUT: Final = "max-input"
+ALLOW_EMPTY: Final = "allow-empty"
+"""Whether an import of nothing is a result; else it is refused, and the earlier result stays."""
 KEEP_HISTORY: Final = "keep-history"
 """How many runs ``run`` keeps beside the newest result."""
 OWN: Final[Mapping[str, tuple[str, ...]]] = {
-    "import": (MAX_INPUT,),
+    "import": (CLUSTERS, MAX_INPUT, ALLOW_EMPTY),
     "assign": ("policies", "add", "kill", "consumers-from", "flag", "pulsar"),
     "keys": ("modes", "top", "consumers", "consumers-from", "tables", "pulsar"),
     "bundles": ("listed", "pulsar"),
     "lint": ("pulsar", "load-manager"),
-    "balance": ("cycles", "shedder", "placement", "seed", "clusters", "pulsar", MAX_INPUT),
+    "balance": ("cycles", "shedder", "placement", "seed", CLUSTERS, "pulsar", MAX_INPUT),
     "report": ("top",),
-    "watch": ("every", "files", "flag", "pulsar", MAX_INPUT),
+    "watch": (CLUSTERS, "every", "files", "flag", "pulsar", MAX_INPUT),
 }
 """Job -> the options that are its own; those below take broker settings by their exact names as well."""
 SETTINGS_OF: Final[Mapping[str, Collection[str]]] = {
@@ -48,16 +51,17 @@ def known_to(job: str) -> tuple[str, ...]:
     """Every option that a job takes.
 
     >>> known_to("watch")
-    ('every', 'files', 'flag', 'pulsar', 'max-input')
+    ('clusters', 'every', 'files', 'flag', 'pulsar', 'max-input')
     """
     if job == "run":
         settings = dict.fromkeys(name for known in SETTINGS_OF.values() for name in known)
-        return ("pulsar", KEEP_HISTORY, *settings, *(f"{own}.{name}" for own in IN_RUN for name in known_to(own)))
+        of_jobs = (f"{own}.{name}" for own in IN_RUN for name in known_to(own))
+        return ("pulsar", CLUSTERS, KEEP_HISTORY, *settings, *of_jobs)
     return (*OWN[job], *SETTINGS_OF.get(job, ()))
 
 
 def _words(job: str) -> str:
-    own = ("pulsar", KEEP_HISTORY, "JOB.OPTION") if job == "run" else OWN[job]
+    own = ("pulsar", CLUSTERS, KEEP_HISTORY, "JOB.OPTION") if job == "run" else OWN[job]
     settings = ("broker settings",) if job in (*SETTINGS_OF, "run") else ()
     return ", ".join((*own, *settings, "and spark.*" if own or settings else "spark.*"))
 
@@ -143,7 +147,8 @@ _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "seed": _number("seed", 0, 2**31 - 1),
     "shedder": _one_of("shedder", SHEDDERS),
     "placement": _one_of("placement", PLACEMENTS),
-    "clusters": _one_of("clusters", GROUPINGS),
+    ALLOW_EMPTY: _one_of(ALLOW_EMPTY, ("true", "false")),
+    CLUSTERS: given_clusters,
     KEEP_HISTORY: _number(KEEP_HISTORY, 1, 10_000),
     "every": _number("every", 1, 10**6),
     "files": _number("files", 1, 10**9),

@@ -15,10 +15,10 @@ from engine.views.fleet.summary import (
     Agreement,
     BalanceLoop,
     BalanceTotals,
+    ClusterRules,
     FindingCount,
     FleetSummary,
     FleetTotals,
-    GroupRules,
     KeyModeTotals,
     NextUnload,
     NowTotals,
@@ -31,7 +31,7 @@ from engine.views.fleet.summary import (
     WorstSubscription,
     summary_text,
 )
-from pipeline.broker_groups import reported_release, settings_of
+from pipeline.clusters import Reported, reported
 from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import document_of, has_table
@@ -61,7 +61,9 @@ from pipeline.schemas import (
 )
 from pipeline.stamps import stamp_of_table
 from pipeline.storage import Place
-from pipeline.tables import check_folder, counts_of, load, load_if_there, need_tables, rows_of
+from pipeline.tables import check_folder, counts_of, load, load_if_there, rows_of
+from pipeline.transforms.bundle_topics import NAMESPACE
+from pipeline.transforms.subscriptions import SUBSCRIPTION
 from pipeline.transforms.worst import (
     TO_SPLIT,
     dispatchers_of,
@@ -94,7 +96,6 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     The option ``top`` limits how many rows of each kind go into ``summary.json`` (20). Raises ``InputError`` for a
     missing table or a bad option.
     """
-    need_tables(source, (TOPICS, SUBSCRIPTIONS))
     check_options(JOB, options.settings)
     top = int(options.settings.get("top", "20"))
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
@@ -116,10 +117,8 @@ class _Report:
     def __init__(self, spark: SparkSession, source: Place, draft: Draft, options: JobOptions) -> None:
         self._spark, self._source, self._draft, self._failed = spark, source, draft, options.failed
         self._summaries = {job: _read_json(source, f"{job}.json") for job in _JOBS}
-        settings = settings_of(source, {}, reported_release(source))
+        self._modes = reported(source).each(_key_mode)
         self._in_force = frozenset(self._summaries["assign"].get("in_force", ()))
-        ring = settings.subscriptionKeySharedUseConsistentHashing
-        self._mode = "consistent_auto_split" if ring else "auto_split"
 
     def _frame(self, table: Table) -> DataFrame:
         return load_if_there(self._spark, self._source, table)
@@ -128,7 +127,7 @@ class _Report:
         """Write both tables; namespaces read the written subscriptions, so no join runs twice."""
         subscriptions, findings = self._frame(SUBSCRIPTIONS), self._frame(FINDINGS)
         units = failover_units(self._frame(SUBSCRIPTION_LOADS)).unionByName(
-            key_units(self._frame(KEY_SPREADS), dispatchers_of(subscriptions), self._mode)
+            key_units(self._frame(KEY_SPREADS), dispatchers_of(subscriptions), self._modes)
         )
         self._draft.write_frame(WORST_SUBSCRIPTIONS, worst_subscriptions(units, traffic_of(subscriptions), findings))
         worst = load(self._spark, self._draft.folder, WORST_SUBSCRIPTIONS)
@@ -172,20 +171,21 @@ class _Report:
         rates = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
         sizes = ("storage_size_bytes", "backlog_size_bytes")
         topics = self._frame(TOPICS)
-        parents = fn.count_distinct(fn.when(fn.col("partition_index") >= 0, fn.col("partitioned_topic")))
+        parent = fn.when(fn.col("partition_index") >= 0, fn.struct("cluster", "partitioned_topic"))
+        broker = fn.when(fn.col("broker").isNotNull(), fn.struct("cluster", "broker"))
         sums = topics.agg(
-            parents.alias("partitioned_topics"), fn.count_distinct("namespace").alias("namespaces"),
-            fn.collect_set("broker").alias("brokers"),
+            fn.count_distinct(parent).alias("partitioned_topics"),
+            fn.count_distinct(*NAMESPACE).alias("namespaces"), fn.collect_set(broker).alias("brokers"),
             *(exact_sum(name).alias(name) for name in rates),
             *(fn.coalesce(fn.sum(name), fn.lit(0)).alias(name) for name in sizes),
         )  # fmt: skip
-        names = self._frame(SUBSCRIPTIONS).agg(fn.count_distinct("namespace", "subscription").alias("names"))
-        listed = self._frame(LISTED).where("not is_parent").select("topic").distinct()
-        alone = listed.join(topics.select("topic"), "topic", "left_anti").agg(fn.count("*").alias("listed_only"))
+        names = self._frame(SUBSCRIPTIONS).agg(fn.count_distinct(*SUBSCRIPTION).alias("names"))
+        listed = self._frame(LISTED).where("not is_parent").select("cluster", "topic").distinct()
+        alone = listed.join(topics, ["cluster", "topic"], "left_anti").agg(fn.count("*").alias("listed_only"))
         row = sums.crossJoin(names).crossJoin(alone).collect()[0].asDict()
         # Statistics name the brokers that saved no load report.
-        brokers: set[str] = set(row.pop("brokers"))
-        brokers.update(broker for (broker,) in rows_of(self._source / BROKERS.name, "broker"))
+        brokers: set[tuple[str, str]] = {(broker["cluster"], broker["broker"]) for broker in row.pop("brokers")}
+        brokers.update(rows_of(self._source / BROKERS.name, "cluster", "broker"))
         subscription_names = row.pop("names")
         return FleetTotals(
             topics=tables[TOPICS.name],
@@ -193,6 +193,7 @@ class _Report:
             subscription_names=subscription_names,
             consumers=tables.get(CONSUMERS.name, 0),
             publishers=tables.get(PUBLISHERS.name, 0),
+            clusters=len(self._summaries["import"].get("clusters", ("",))),
             brokers=len(brokers),
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
             **row,
@@ -209,14 +210,17 @@ class _Report:
         imported = self._summaries["import"]
         return Records(sum(imported.get("rows_in", {}).values()), imported.get("problem_rows", 0))
 
-    def _rules(self) -> tuple[GroupRules, ...]:
-        """Groups of brokers whose reported active consumers disagree come first, then by name."""
-        rules = [msgspec.convert(row, GroupRules) for row in self._summaries["assign"].get("rules", ())]
-        return tuple(sorted(rules, key=lambda rule: (rule.agreeing - rule.reported, rule.group)))
+    def _rules(self) -> tuple[ClusterRules, ...]:
+        """Clusters whose reported active consumers disagree come first, then by name."""
+        rules = [msgspec.convert(row, ClusterRules) for row in self._summaries["assign"].get("rules", ())]
+        return tuple(sorted(rules, key=lambda rule: (rule.agreeing - rule.reported, rule.cluster)))
 
     def _key_modes(self) -> tuple[KeyModeTotals, ...]:
         modes: dict[str, dict[str, Any]] = self._summaries["keys"].get("modes", {})
-        return tuple(KeyModeTotals(mode=name, in_force=name == self._mode, **counts) for name, counts in modes.items())
+        modes_in_force = {*self._modes.values.values()} or {self._modes.default}
+        return tuple(
+            KeyModeTotals(mode=name, in_force=name in modes_in_force, **counts) for name, counts in modes.items()
+        )
 
     def _first(
         self, folder: Place, table: Table, kind: Any, top: int, only: tuple[str, str, object] | None = None
@@ -229,11 +233,13 @@ class _Report:
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
         loads = self._frame(BUNDLE_LOADS).select(
-            "bundle", "broker", "topics", (fn.col("msg_rate_in") + fn.col("msg_rate_out")).alias("msgs_per_sec"),
+            "cluster", "bundle", "broker", "topics",
+            (fn.col("msg_rate_in") + fn.col("msg_rate_out")).alias("msgs_per_sec"),
             (fn.col("msg_throughput_in") + fn.col("msg_throughput_out")).alias("bytes_per_sec"), "outcome", "reason",
         )  # fmt: skip
         first = fn.desc(fn.col("outcome") == TO_SPLIT)
-        rows = loads.orderBy(first, fn.desc("msgs_per_sec"), fn.desc("topics"), "bundle").limit(top).collect()
+        worst = loads.orderBy(first, fn.desc("msgs_per_sec"), fn.desc("topics"), "cluster", "bundle")
+        rows = worst.limit(top).collect()
         return tuple(WorstBundle(**row.asDict()) for row in rows)
 
     def _findings(self) -> tuple[FindingCount, ...]:
@@ -251,6 +257,11 @@ class _Report:
                 for (name, kind), count in sorted(problems.items())
             ]
         return tuple(counts)
+
+
+def _key_mode(known: Reported, cluster: str) -> str:
+    settings = known.settings_of(cluster, {}, known.release_of(cluster))
+    return "consistent_auto_split" if settings.subscriptionKeySharedUseConsistentHashing else "auto_split"
 
 
 def _read_json(source: Place, name: str) -> dict[str, Any]:

@@ -59,10 +59,12 @@ ABOUT: Final[Mapping[Table, tuple[Table, str] | None]] = {
     FILES: None,
     QUARANTINE: None,
 }
-"""What the rows of a table are about: a new value in that table and column replaces the old rows about it. None: rows
+"""What the rows of a table are about: a new value in that table and column, of the same cluster,
+replaces the old rows about it. None: rows
 about files, which are never replaced."""
-_ORDER: Final = ("namespace", "topic", "subscription", "broker", "name", "consumer_set", "file", "position")
+_ORDER: Final = ("cluster", "namespace", "topic", "subscription", "broker", "name", "consumer_set", "file", "position")
 """Rows are sorted by those of these columns that their table has; readers of one namespace pass over the others."""
+_BROKER: Final = ("cluster", "broker")
 HISTORIES: Final = (IMBALANCE_HISTORY, BROKER_HISTORY)
 
 
@@ -113,22 +115,22 @@ class _Merge:
     def _merged(self, table: Table, things: DataFrame | None) -> DataFrame:
         before, fresh = (load(self.spark, folder, table, stamped=True) for folder in (self.before, self.fresh))
         columns = before.columns
-        if things is not None:  # a join puts its column first
-            column = things.columns[0]
-            before = before.join(things.where("not late"), column, "left_anti")
-            fresh = fresh.join(things.where("late"), column, "left_anti")
+        if things is not None:  # a join puts its columns first
+            key = things.columns[:2]
+            before = before.join(things.where("not late"), key, "left_anti")
+            fresh = fresh.join(things.where("late"), key, "left_anti")
         order = (name for name in _ORDER if name in table.names)
         return before.unionByName(fresh).select(*columns).sortWithinPartitions(*order)
 
     def _things(self, table: Table, column: str) -> DataFrame:
         """The things that a round is about, and whether it is too ``late`` for each: the rows before are later."""
         before, fresh = (
-            self._with_moments(table, folder).groupBy(column).agg(fn.max("moment").alias("moment"))
+            self._with_moments(table, folder).groupBy("cluster", column).agg(fn.max("moment").alias("moment"))
             for folder in (self.before, self.fresh)
         )
         later = fn.coalesce(fn.col("before.moment") > fn.col("fresh.moment"), fn.lit(False))
-        both = fresh.alias("fresh").join(before.alias("before"), column, "left")
-        return both.select(column, later.alias("late"))
+        both = fresh.alias("fresh").join(before.alias("before"), ["cluster", column], "left")
+        return both.select("cluster", column, later.alias("late"))
 
     def _gone(self) -> DataFrame:
         """Topics that their broker listed before and does not list in this round.
@@ -137,12 +139,12 @@ class _Merge:
         """
         fresh = self._with_moments(TOPICS, self.fresh)
         spoilt = load(self.spark, self.fresh, QUARANTINE).where(fn.col("kind") == BAD).select("file").distinct()
-        damaged = fresh.join(spoilt, "file", "left_semi").select("broker").distinct()
-        whole = fresh.where("kind = 'broker-stats'").join(damaged, "broker", "left_anti")
-        listing = whole.where("broker is not null").groupBy("broker").agg(fn.max("moment").alias("listed"))
-        before = self._with_moments(TOPICS, self.before).join(fn.broadcast(listing), "broker")
-        earlier = before.where("moment <= listed").select("topic")
-        return earlier.join(fresh.select("topic"), "topic", "left_anti")
+        damaged = fresh.join(spoilt, "file", "left_semi").select(*_BROKER).distinct()
+        whole = fresh.where("kind = 'broker-stats'").join(damaged, [*_BROKER], "left_anti")
+        listing = whole.where("broker is not null").groupBy(*_BROKER).agg(fn.max("moment").alias("listed"))
+        before = self._with_moments(TOPICS, self.before).join(fn.broadcast(listing), [*_BROKER])
+        earlier = before.where("moment <= listed").select("cluster", "topic")
+        return earlier.join(fresh.select("cluster", "topic"), ["cluster", "topic"], "left_anti")
 
     def _with_moments(self, table: Table, folder: Path) -> DataFrame:
         """Rows with the moment of their file; for a member of a file of many answers, that of this file."""
@@ -185,11 +187,11 @@ def carry(table: Table, folder: Path | None, target: Place) -> None:
 def imbalance_rows(spark: SparkSession, batch: int, assigned: Path) -> DataFrame:
     """Rows of ``imbalance_history`` from the ``subscription_loads`` of an assignment: those of the rule in force."""
     loads = load(spark, assigned, SUBSCRIPTION_LOADS).where("in_force")
-    return loads.select(fn.lit(batch).cast("bigint").alias("batch"), *IMBALANCE_HISTORY.names[1:])
+    return loads.withColumn("batch", fn.lit(batch).cast("bigint")).select(*IMBALANCE_HISTORY.names)
 
 
 def broker_rows(spark: SparkSession, batch: int, folder: Path) -> DataFrame:
     """Rows of ``broker_history`` from merged topics; topics without a known broker are left out."""
-    owned = load(spark, folder, TOPICS).where("broker is not null").groupBy("broker")
-    sums = owned.agg(fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in BROKER_HISTORY.names[3:]))
-    return sums.select(fn.lit(batch).cast("bigint").alias("batch"), *BROKER_HISTORY.names[1:])
+    owned = load(spark, folder, TOPICS).where("broker is not null").groupBy(*_BROKER)
+    sums = owned.agg(fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in BROKER_HISTORY.names[4:]))
+    return sums.withColumn("batch", fn.lit(batch).cast("bigint")).select(*BROKER_HISTORY.names)

@@ -25,8 +25,9 @@ import msgspec
 
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.summary import FILE_NAME
+from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.jobs import job_called
-from pipeline.jobs.options import MAX_INPUT, check_options
+from pipeline.jobs.options import ALLOW_EMPTY, MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
     ABOUT,
@@ -78,6 +79,15 @@ class State(msgspec.Struct):
     """The moment of each file that has rows in the tables."""
 
 
+def check_places(source: Path, target: Path, options: JobOptions) -> None:
+    """Raise ``InputError`` for a missing folder, a result inside it, or a bad option."""
+    check_options(JOB, options.settings)
+    if not source.is_dir():
+        raise InputError(f"{source} is not a folder; name the folder in which dumps arrive")
+    if target.resolve().is_relative_to(source.resolve()):
+        raise InputError(f"{target} is inside {source}; put the result elsewhere, or it would be read as a dump")
+
+
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
     """Import every new answer below ``source``.
 
@@ -89,11 +99,6 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     for a missing folder, a result inside it or tables of another release, ``RingsideError`` when the checkpoint under
     ``target`` belongs to other tables.
     """
-    check_options(JOB, options.settings)
-    if not source.is_dir():
-        raise InputError(f"{source} is not a folder; name the folder in which dumps arrive")
-    if target.resolve().is_relative_to(source.resolve()):
-        raise InputError(f"{target} is inside {source}; put the result elsewhere, or it would be read as a dump")
     own = target / OWN
     own.mkdir(parents=True, exist_ok=True)
     # Two runs at once would share a checkpoint, and remove each other's working files.
@@ -150,6 +155,11 @@ class _Watch:
     source: Path
     target: Path
     options: JobOptions
+
+    @property
+    def clusters(self) -> str:
+        """The option of every import; by default all dumps are of one cluster, whatever their folders."""
+        return self.options.settings.get(CLUSTERS, "one")
 
     def check_checkpoint(self) -> None:
         """Raise ``RingsideError`` when there are tables but not the checkpoint that belongs to them."""
@@ -218,7 +228,9 @@ class _Watch:
             link = folder / "files" / dump.name
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(dump.path)
-        self._run("import", folder / "files", folder / "tables", MAX_INPUT)
+        self._run(
+            "import", folder / "files", folder / "tables", MAX_INPUT, **{CLUSTERS: self.clusters, ALLOW_EMPTY: "true"}
+        )
 
     def _run(self, job: str, source: Place, target: Path, *names: str, **own: str) -> None:
         """Run another job with those of our options that are named, and with ``own`` ones."""

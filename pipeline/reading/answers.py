@@ -64,6 +64,7 @@ class FileContext:
     """What is known about a file besides its content: its broker's name, its topic or namespace (``about``), and the
     request that it answers.
 
+    ``cluster``: that of its folder; ``concerned``: those for which it holds if it is about no single broker.
     ``broker_by_name``: no load report names the broker, so the file's own name stands for it. ``with_metrics``: some
     brokers of the same moment gave metrics.
     """
@@ -73,6 +74,8 @@ class FileContext:
     request: AdminRequest | None = None
     broker_by_name: bool = False
     with_metrics: bool = False
+    cluster: str = ""
+    concerned: tuple[str, ...] = ("",)
 
 
 class Outcome(msgspec.Struct):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ Row = tuple[Any, ...]
 BAD: Final = "bad"
 NOTE: Final = "note"
 SUPERSEDED: Final = "superseded"
+CONTESTED: Final = "contested"
 UNFIT: Final = (OverflowError, UnicodeEncodeError, pa.ArrowInvalid)
 """What pyarrow raises for a value that no column holds."""
 # The engine's words for problems that lose nothing.
@@ -56,9 +57,29 @@ def is_note(problem: Problem) -> bool:
     return any(words in problem.reason for words in _NOTES)
 
 
+@dataclass(frozen=True)
+class FileClusters:
+    """The clusters of files by name: ``own`` of each, and those for which it holds if it is about no single broker."""
+
+    own: Mapping[str, str] = field(default_factory=dict)
+    concerned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, file: str) -> str:
+        """The cluster of a file, or of the file that it is a member of."""
+        return self.own.get(file, self.own.get(file.partition(": ")[0], ""))
+
+    def in_each(self, row: Row, file: str) -> list[Row]:
+        """A row in every cluster for which its file holds."""
+        clusters = self.concerned.get(file, self.concerned.get(file.partition(": ")[0], ("",)))
+        return [(cluster, *row) for cluster in clusters]
+
+
 @dataclass
 class Rows:
-    """The rows of some files. ``counts`` is the number of rows that the answers have by table, good or not."""
+    """The rows of some files, without their cluster.
+
+    ``counts`` is the number of rows that the answers have by table, good or not.
+    """
 
     topics: TopicsRead = field(default_factory=TopicsRead)
     boundary_lists: list[Row] = field(default_factory=list)
@@ -70,7 +91,7 @@ class Rows:
     load_answers: list[Row] = field(default_factory=list)
     answer_bytes: int = 0
     quarantine: list[Row] = field(default_factory=list)
-    sets: dict[tuple[str, ...], int] = field(default_factory=dict)
+    sets: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
     def add_topics(self, topics: TopicsRead) -> None:
@@ -87,13 +108,16 @@ class Rows:
         self.load_answers.append((broker, body, source))
         self.answer_bytes += len(body)
 
-    def topic_tables(self) -> dict[Table, Any]:
+    def topic_tables(self, clusters: FileClusters) -> dict[Table, Any]:
         """The tables that have a topic, as ``pyarrow.Table``; there it is a dictionary."""
         shared: dict[str, tuple[Any, Any]] = {}
+        of_files = [clusters.of(file) for file in self.topics.files]
         try:
-            return {table: table_of(table, own, shared) for table, own in topic_columns(self.topics, self.set_of)}
+            columns = topic_columns(self.topics, of_files, self.set_of)
+            return {table: table_of(table, own, shared) for table, own in columns}
         except UNFIT:
-            return {table: self._one_by_one(table, own) for table, own in topic_columns(self.topics, self.set_of)}
+            columns = topic_columns(self.topics, of_files, self.set_of)
+            return {table: self._one_by_one(table, own) for table, own in columns}
 
     def _one_by_one(self, table: Table, columns: Iterable[Column]) -> Any:
         good = table.columns_of(self._fitting(table, rows_of_columns(table, columns)))
@@ -118,7 +142,7 @@ class Rows:
                 good.append(row)
             except UNFIT as fault:
                 # The name itself may be what does not fit.
-                name = str(row[0]).encode("utf-8", "backslashreplace").decode()
+                name = str(row[1]).encode("utf-8", "backslashreplace").decode()
                 reason = f"holds what no table can: {fault}"
                 problem = Problem(str(row[-1]), f'$["{name}"]', reason, "record the answer again")
                 self.quarantine.append(quarantine_row(problem, table.name, 1, BAD))
@@ -140,11 +164,11 @@ class Rows:
             rest = Problem(source, "$", f"{rows} more were set aside", "record the answer again, whole")
             self.quarantine.append(quarantine_row(rest, table, rows, BAD))
 
-    def set_of(self, names: tuple[str, ...]) -> int:
+    def set_of(self, cluster: str, names: tuple[str, ...]) -> int:
         """Return the number of a list of consumer names, and keep the list for its table."""
-        number = self.sets.get(names)
+        number = self.sets.get((cluster, names))
         if number is None:
-            number = self.sets[names] = consumer_set_id(names)
+            number = self.sets[cluster, names] = consumer_set_id(names)
         return number
 
 

@@ -23,7 +23,10 @@ from engine.names import partitioned_name
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 
 BY_TOPIC: Final = (TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS)
-FEW: Final = ("namespace", "bundle", "broker", "kind", "file", "domain", "subscription", "type", "told_active_consumer")
+FEW: Final = (
+    "cluster", "namespace", "bundle", "broker", "kind", "file", "domain", "subscription", "type",
+    "told_active_consumer",
+)  # fmt: skip
 """Columns of these tables with so few different texts that each block can have all of them."""
 
 
@@ -79,12 +82,16 @@ class Column(NamedTuple):
 
 
 def topic_columns(
-    topics: TopicsRead, set_of: Callable[[tuple[str, ...]], int]
+    topics: TopicsRead, clusters: list[str], set_of: Callable[[str, tuple[str, ...]], int]
 ) -> Iterator[tuple[Table, Iterator[Column]]]:
-    """The columns of each table that has a topic, made as they are taken; ``set_of`` numbers a list of consumers."""
+    """The columns of each table that has a topic, made as they are taken.
+
+    ``clusters`` are those of the topics; ``set_of`` numbers a list of consumers in one of them.
+    """
     names, indices, files, wires = topics.names, topics.indices, topics.files, topics.wires
     parents = [partitioned_name(name) if at >= 0 else name for name, at in zip(names, indices, strict=True)]
     about = (
+        Column("cluster", clusters),
         Column("topic", names, np.arange(len(names), dtype=np.int32)),
         Column("namespace", topics.namespaces),
         Column("partitioned_topic", parents),
@@ -101,7 +108,10 @@ def topic_columns(
     pairs = [(at, name, facts) for at, wire in enumerate(wires) for name, facts in wire.subscriptions.items()]
     places, subscriptions, facts = zip(*pairs, strict=True) if pairs else ((), (), ())
     sizes = [len(subscription.consumers) for subscription in facts]
-    sets = [set_of(tuple([consumer.name for consumer in subscription.consumers])) for subscription in facts]
+    sets = [
+        set_of(clusters[at], tuple([consumer.name for consumer in subscription.consumers]))
+        for at, subscription in zip(places, facts, strict=True)
+    ]
     numbered = Column("subscription", subscriptions), Column("consumers", sizes), Column("consumer_set", sets)
     shared = (column._replace(places=places) for column in about)
     yield SUBSCRIPTIONS, chain(shared, numbered, _attributes(facts, _OF_SUBSCRIPTION))
@@ -111,6 +121,8 @@ def topic_columns(
     consumers = [consumer for subscription in facts for consumer in subscription.consumers]
     known = (
         Column("subscription", subscriptions, owners),
+        Column("cluster", clusters, topic_of),
+        Column("namespace", topics.namespaces, topic_of),
         Column("topic", names, topic_of),
         Column("file", files, topic_of),
         Column("position", positions),
@@ -122,8 +134,10 @@ def topic_columns(
     publishers = [publisher for wire in wires for publisher in wire.publishers]
     good = np.array([publisher is not None for publisher in publishers], dtype=bool)
     places = topic_of[good]
-    placed = Column("topic", names, places), Column("file", files, places), Column("position", positions[good])
-    yield PUBLISHERS, chain(placed, _attributes([each for each in publishers if each is not None], _OF_PUBLISHER))
+    shared = (column._replace(places=places) for column in about if column.name in PUBLISHERS.names)
+    placed = Column("position", positions[good])
+    sound = [publisher for publisher in publishers if publisher is not None]
+    yield PUBLISHERS, chain(shared, [placed], _attributes(sound, _OF_PUBLISHER))
 
 
 def _members(sizes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

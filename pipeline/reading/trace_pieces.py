@@ -45,7 +45,7 @@ def read_piece(piece: TracePiece, account: TraceAccount, *, spread: bool) -> Ite
     row = 1
     try:
         for table in readers.get(piece.form, _csv)(piece, account):
-            yield events_of(table, piece.name, row, account, spread=spread)
+            yield events_of(table, piece, row, account, spread=spread)
             row += table.num_rows
     except _RAISES as fault:
         reason = f"cannot be read from row {row:,} on: {str(fault).splitlines()[0]}"

@@ -1,8 +1,9 @@
 """Turn columns of a trace into sticky keys, as ``engine.keyshared.keys`` takes them from a message's metadata.
 
 A trace has one row per event, or one row for several with a ``count``. Columns, all optional except one with a key:
-``namespace``, ``subscription``, ``ordering_key`` and ``key`` (texts; in Parquet bytes too), ``ordering_key_base64`` and
-``key_base64``, ``producer_name`` and ``sequence_id`` (for messages without a key), ``count`` (1 without it).
+``cluster``, ``namespace``, ``subscription``, ``ordering_key`` and ``key`` (texts; in Parquet bytes too),
+``ordering_key_base64`` and ``key_base64``, ``producer_name`` and ``sequence_id`` (for messages without a key),
+``count`` (1 without it).
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from engine.keyshared.keys import NONE_KEY, decode_base64
 from engine.names import NAMESPACE_PATTERN
 from pipeline.batches import one_chunk
 from pipeline.reading.rows import BAD, Row, quarantine_row
+from pipeline.reading.traces import TracePiece
 
 TEXTS: Final = (
-    "namespace", "subscription", "ordering_key", "ordering_key_base64", "key", "key_base64", "producer_name",
+    "cluster", "namespace", "subscription", "ordering_key", "ordering_key_base64", "key", "key_base64", "producer_name",
 )  # fmt: skip
 COUNTS: Final = ("sequence_id", "count")
 KNOWN: Final = (*TEXTS, *COUNTS)
 KEY_COLUMNS: Final = ("ordering_key", "ordering_key_base64", "key", "key_base64", "producer_name")
 SPACE_SEPARATOR: Final = "\n"
-"""Separates namespace and subscription in the column ``space``: no name contains it."""
+"""Separates cluster, namespace and subscription in the column ``space``: no name contains it."""
 MOST: Final = 2**53
 _ADVICE: Final = "these rows are set aside; the rest is kept"
 
@@ -62,8 +64,8 @@ class TraceAccount:
         return [*rows, *self.reported]
 
 
-def events_of(table: Any, name: str, first_row: int, account: TraceAccount, *, spread: bool) -> Any:
-    """Convert a ``pyarrow.Table`` with any of the known columns to ``EVENTS``; bad rows are counted instead.
+def events_of(table: Any, piece: TracePiece, first_row: int, account: TraceAccount, *, spread: bool) -> Any:
+    """Convert rows of a piece, with any of the known columns, to ``EVENTS``; bad rows are counted instead.
 
     ``spread``: messages without a key go by producer name and sequence id (``ReleaseBehaviour.keyless_messages``).
     ``first_row`` is the number of the table's first row, from 1, for the examples. O(rows).
@@ -77,10 +79,10 @@ def events_of(table: Any, name: str, first_row: int, account: TraceAccount, *, s
     if "namespace" in columns:
         reasons.where(_impossible(columns["namespace"]), "namespace is not like tenant/namespace")
     key = _keys(columns, reasons, spread=spread)
-    space = _spaces(columns, count)
+    space = _spaces(columns, count, piece.cluster)
     good = reasons.good()
     for reason, rows in reasons.rows.items():
-        account.refuse(name, reason, len(rows), f"row {first_row + int(rows[0]):,}")
+        account.refuse(piece.name, reason, len(rows), f"row {first_row + int(rows[0]):,}")
     events = pa.Table.from_arrays(
         [space, key, pa.array(np.ones(count, dtype=np.int64)), pa.array(np.maximum(msgs, 0))], schema=EVENTS
     )
@@ -149,14 +151,15 @@ def _impossible(column: Any) -> Any:
     return ~np.asarray(fine.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _spaces(columns: dict[str, Any], count: int) -> Any:
-    """Namespace and subscription in one text; a missing one is empty."""
+def _spaces(columns: dict[str, Any], count: int, cluster: str) -> Any:
+    """Cluster, namespace and subscription in one text; where a row names none they are ``cluster`` and empty."""
+    defaults = {"cluster": cluster, "namespace": "", "subscription": ""}
+    if not columns.keys() & defaults:
+        return pa.repeat(pa.scalar(SPACE_SEPARATOR.join(defaults.values())), count)
     parts = [
-        pc.fill_null(_text(columns[name]), "") if name in columns else pa.scalar("")
-        for name in ("namespace", "subscription")
+        pc.fill_null(_text(columns[name]), text) if name in columns else pa.scalar(text)
+        for name, text in defaults.items()
     ]
-    if not any(name in columns for name in ("namespace", "subscription")):
-        return pa.repeat(pa.scalar(SPACE_SEPARATOR), count)
     return pc.binary_join_element_wise(*parts, SPACE_SEPARATOR)
 
 

@@ -38,6 +38,8 @@ class TracePiece:
     first: int
     last: int
     size_bytes: int
+    cluster: str = ""
+    """Of rows that do not name theirs."""
 
 
 def form_of(name: str) -> str | None:

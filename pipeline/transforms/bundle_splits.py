@@ -39,15 +39,15 @@ def range_texts(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> Any:
 
 
 def split_columns(
-    bundles: Any,
-    namespaces: Any,
+    names: tuple[Any, Any, Any],
     algorithm: str,
     children: Children,
     settings: BrokerSettings,
     *,
     behaviour: ReleaseBehaviour,
 ) -> Any:
-    """Rows of ``bundle_splits``, one per bundle; ``bundles`` and ``namespaces`` are their names as Arrow columns."""
+    """Rows of ``bundle_splits``, one per bundle; ``names``: its own, its cluster's, its namespace's, in Arrow."""
+    bundles, clusters, namespaces = names
     count = len(bundles)
     whole = children.refusal != CARRIED_OUT
     needs_default = algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not behaviour.flow_by_name
@@ -60,6 +60,7 @@ def split_columns(
         & (children.upper - children.lower > 1)
     )
     arrays = [
+        clusters,
         bundles,
         namespaces,
         pa.repeat(algorithm, count),
@@ -74,14 +75,16 @@ def split_columns(
     return pa.Table.from_arrays(arrays, names=list(BUNDLE_SPLITS.names))
 
 
-def child_columns(bundles: Any, namespaces: Any, algorithm: str, children: Children) -> Any:
+def child_columns(names: tuple[Any, Any, Any], algorithm: str, children: Children) -> Any:
     """Rows of ``bundle_children``; a bundle that stays whole has none."""
+    bundles, clusters, namespaces = names
     shown = np.flatnonzero((children.refusal == CARRIED_OUT)[children.parent])
     parent = pa.array(children.parent[shown])
     spaces = namespaces.take(parent)
     texts = range_texts(children.lower[shown], children.upper[shown])
     numbers = (children.lower, children.upper, children.topics, children.msgs_per_sec, children.bytes_per_sec)
     arrays = [
+        clusters.take(parent),
         bundles.take(parent),
         spaces,
         pa.repeat(algorithm, len(shown)),

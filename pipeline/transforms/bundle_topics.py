@@ -1,4 +1,4 @@
-"""Topics of a fleet by namespace, with the bundles of each namespace and their owners."""
+"""Topics of a fleet by cluster and namespace, with the bundles of each namespace and their owners."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from pipeline.batches import runs, whole_groups
+from pipeline.batches import codes_of, runs, whole_groups
 
+NAMESPACE: Final = ("cluster", "namespace")
 LOADS: Final = ("publishers", "consumers", "msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
 
 
@@ -24,23 +25,24 @@ def by_namespace(
     First come those without a topic: its bundles, and who reported to own one. Then its topics, by name, so that sums
     are reproducible; one that is loaded and ``listed`` comes twice, with its loads first. Other columns are null.
     """
-    rows = topics.select("namespace", "topic", fn.lit(True).alias("has_stats"), "bundle", "broker", *LOADS)
-    others = [bundles.select("namespace", "lower", "upper")]
+    rows = topics.select(*NAMESPACE, "topic", fn.lit(True).alias("has_stats"), "bundle", "broker", *LOADS)
+    others = [bundles.select(*NAMESPACE, "lower", "upper")]
     if listed is not None:
-        others.append(listed.where("not is_parent").select("namespace", "topic"))
+        others.append(listed.where("not is_parent").select(*NAMESPACE, "topic"))
     if reports is not None:
-        others.append(reports.select("namespace", fn.col("range").alias("bundle"), "broker"))
+        others.append(reports.select(*NAMESPACE, fn.col("range").alias("bundle"), "broker"))
     for other in others:
         rows = rows.unionByName(other, allowMissingColumns=True)
-    return rows.repartition("namespace").sortWithinPartitions("namespace", "topic", fn.desc("has_stats"))
+    return rows.repartition(*NAMESPACE).sortWithinPartitions(*NAMESPACE, "topic", fn.desc("has_stats"))
 
 
-def known_and_topics(batches: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
-    """The rows of ``by_namespace`` of some whole namespaces: those without a topic, and each topic once.
+def known_and_topics(batches: Iterator[Any]) -> Iterator[tuple[str, Any, Any]]:
+    """A cluster, and rows of ``by_namespace`` of some of its whole namespaces: those without a topic, and each topic
+    once.
 
     Topics that are only listed have no statistics, and loads of 0.
     """
-    for table in whole_groups(batches, ("namespace",)):
+    for cluster, table in _by_cluster(whole_groups(batches, NAMESPACE)):
         named = pc.is_valid(table["topic"])
         topics = table.filter(named).combine_chunks()
         names = topics["topic"]
@@ -49,7 +51,14 @@ def known_and_topics(batches: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
         for name, value in {"has_stats": False, **dict.fromkeys(LOADS, 0)}.items():
             place = topics.schema.get_field_index(name)
             topics = topics.set_column(place, name, topics[name].fill_null(value))
-        yield table.filter(pc.invert(named)), topics
+        yield cluster, table.filter(pc.invert(named)), topics
+
+
+def _by_cluster(tables: Iterator[Any]) -> Iterator[tuple[str, Any]]:
+    for table in tables:
+        clusters, codes = codes_of(table["cluster"])
+        for begin, end in runs(codes):
+            yield clusters[codes[begin]], table.slice(begin, end - begin).combine_chunks()
 
 
 def boundaries_of(known: Any) -> dict[str, tuple[int, ...]]:
@@ -72,18 +81,22 @@ def owners_of(known: Any, updated_ms: Mapping[str, int]) -> dict[str, str]:
 
 
 def mixed_producers(topics: DataFrame, listed: DataFrame, publishers: DataFrame) -> DataFrame:
-    """Topics with producers of several client versions: ``namespace`` and ``members``, partition by partition.
+    """Topics with producers of several client versions: ``NAMESPACE`` and ``members``, partition by partition.
 
     The ``members`` of a row have one name up to ``-partition-``, which what follows need not be the number of. Each has
     its ``topic`` and the ``client_versions`` of its producers.
     """
     # Whatever a partition's number is, it has no hyphen (``engine.names.partition_index``).
     stem = fn.regexp_replace("topic", "-partition-[^-]+$", "").alias("stem")
-    several = publishers.select(stem, "client_version").distinct().groupBy("stem").count().where("count > 1")
-    every = topics.select("namespace", "topic").union(listed.where("not is_parent").select("namespace", "topic"))
-    there = every.select("namespace", "topic", stem).join(several, "stem", "left_semi").distinct()
-    versions = publishers.select("topic", "client_version", stem).join(several, "stem", "left_semi")
-    by_topic = versions.groupBy("topic").agg(fn.sort_array(fn.collect_set("client_version")).alias("client_versions"))
+    versions = publishers.select("cluster", "topic", "client_version", stem)
+    several = versions.groupBy("cluster", "stem").agg(fn.count_distinct("client_version").alias("count"))
+    several = several.where("count > 1")
+    every = topics.select(*NAMESPACE, "topic").union(listed.where("not is_parent").select(*NAMESPACE, "topic"))
+    there = every.select(*NAMESPACE, "topic", stem).join(several, ["cluster", "stem"], "left_semi").distinct()
+    mixed = versions.join(several, ["cluster", "stem"], "left_semi")
+    by_topic = mixed.groupBy("cluster", "topic").agg(
+        fn.sort_array(fn.collect_set("client_version")).alias("client_versions")
+    )
     known = fn.coalesce("client_versions", fn.array().cast("array<string>")).alias("client_versions")
     members = fn.sort_array(fn.collect_list(fn.struct("topic", known))).alias("members")
-    return there.join(by_topic, "topic", "left").groupBy("namespace", "stem").agg(members).drop("stem")
+    return there.join(by_topic, ["cluster", "topic"], "left").groupBy(*NAMESPACE, "stem").agg(members).drop("stem")

@@ -25,7 +25,8 @@ from engine.bundles.bulk_children import children_of
 from engine.bundles.bulk_splits import cuts_by_algorithm
 from engine.bundles.columns import BundleMap, TopicColumns, bundle_map, sum_by
 from engine.config import BrokerSettings, ReleaseBehaviour
-from pipeline.batches import codes_of
+from pipeline.batches import codes_of, same_text
+from pipeline.clusters import ByCluster
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_TOPICS, OCCUPANCY
 from pipeline.sink import Parts
 from pipeline.transforms.bundle_splits import child_columns, range_texts, split_columns
@@ -51,13 +52,14 @@ class Topics:
 
 @dataclass
 class Bundles:
-    """Some whole namespaces, their bundles, and the topics in each bundle.
+    """Some whole namespaces of a cluster, their bundles, and the topics in each bundle.
 
     ``owners``: broker by full bundle name, as far as known. ``visiting``: all brokers in the order in which the load
     manager visits them. ``bundle``: (topics,) index of each topic's bundle, -1 for none. ``sums``: (8, bundles) topics,
     loaded topics, then the six loads.
     """
 
+    cluster: str
     names: Sequence[str]
     boundaries: Sequence[Sequence[int]]
     topics: Topics
@@ -79,6 +81,10 @@ class Bundles:
         """The full name of every bundle, as an Arrow column."""
         return pc.binary_join_element_wise(self.namespaces(), range_texts(self.map.lower, self.map.upper), "/")
 
+    def clusters(self) -> Any:
+        """The cluster of every bundle, as an Arrow column."""
+        return same_text(self.cluster, len(self.map))
+
     def namespaces(self) -> Any:
         """The namespace of every bundle, as an Arrow column."""
         return pa.array(self.names, pa.string()).take(pa.array(self.namespace_no))
@@ -89,6 +95,7 @@ class Bundles:
         verdicts = self._verdicts(names)
         in_order = [verdicts[name] for name in names]
         arrays = [
+            self.clusters(),
             full,
             self.namespaces(),
             pa.array(self.map.lower),
@@ -123,7 +130,7 @@ class Bundles:
             topics, rates = self.sums[0, inside], traffic[inside]
             if len(topics):
                 rows.append(
-                    (name, len(topics), int((topics == 0).sum()), int(topics.sum()), int(topics.max()),
+                    (self.cluster, name, len(topics), int((topics == 0).sum()), int(topics.sum()), int(topics.max()),
                      float(topics.mean()), float(rates.max()), float(rates.mean()))
                 )  # fmt: skip
         return rows
@@ -139,10 +146,11 @@ class Bundles:
         """Yield the rows of ``bundle_splits`` and of ``bundle_children`` of all bundles, per algorithm."""
         namespaces, topics = self.namespaces(), self.columns()
         sessions = self.topics.loads[0] + self.topics.loads[1]
+        names = full, self.clusters(), namespaces
         for algorithm, cuts in cuts_by_algorithm(self.map, topics, flow_limits(self.settings)).items():
             children = children_of(self.map, cuts, topics, sessions)
-            splits = split_columns(full, namespaces, algorithm, children, self.settings, behaviour=self.behaviour)
-            yield splits, child_columns(full, namespaces, algorithm, children)
+            splits = split_columns(names, algorithm, children, self.settings, behaviour=self.behaviour)
+            yield splits, child_columns(names, algorithm, children)
 
 
 def sums_of(topics: Topics, bundle: NDArray[np.int64], count: int) -> NDArray[np.float64]:
@@ -155,28 +163,35 @@ def sums_of(topics: Topics, bundle: NDArray[np.int64], count: int) -> NDArray[np
 
 class BundleAccount(msgspec.Struct):
     """What one task counted: topics, those in no bundle (``nowhere``) and those that the broker listed under another
-    one (``elsewhere``); ``brokers``: bundles, topics and the six loads by owner ("" for none)."""
+    one (``elsewhere``); ``brokers``: bundles, topics and the six loads by cluster and owner ("" for none)."""
 
     rows: int = 0
     nowhere: int = 0
     elsewhere: int = 0
-    brokers: dict[str, list[float]] = {}
+    brokers: dict[tuple[str, str], list[float]] = {}
     outcomes: dict[str, int] = {}
 
 
 @dataclass(frozen=True)
-class BundleWork:
-    """The work of a task; ``updated_ms``: all brokers in the order in which the load manager visits them, with the
+class Brokers:
+    """The brokers of a cluster: ``updated_ms`` has all in the order in which the load manager visits them, with the
     time of their load reports, 0 without one."""
 
     updated_ms: Mapping[str, int]
     settings: BrokerSettings
     behaviour: ReleaseBehaviour
 
+
+@dataclass(frozen=True)
+class BundleWork:
+    """The work of a task: what to know of the brokers of each cluster."""
+
+    brokers: ByCluster[Brokers]
+
     def __call__(self, batches: Iterator[Any], parts: Parts) -> BundleAccount:
         task = _Task(self, parts)
-        for known, topics in known_and_topics(batches):
-            task.take(known, topics)
+        for cluster, known, topics in known_and_topics(batches):
+            task.take(cluster, known, topics)
         return task.account
 
 
@@ -188,10 +203,11 @@ class _Task:
     def __post_init__(self) -> None:
         self.account = BundleAccount()
 
-    def take(self, known: Any, rows: Any) -> None:
+    def take(self, cluster: str, known: Any, rows: Any) -> None:
         """Write the rows of some whole namespaces."""
+        brokers = self.work.brokers.of(cluster)
         boundaries = boundaries_of(known)
-        owners = owners_of(known, self.work.updated_ms)
+        owners = owners_of(known, brokers.updated_ms)
         # Namespaces without a topic come last; those without a boundary list have no bundles.
         names, numbers = codes_of(rows["namespace"])
         names = [*names, *sorted(boundaries.keys() - set(names))]
@@ -203,7 +219,7 @@ class _Task:
         )
         bounds = [boundaries.get(name, ()) for name in names]
         bundles = Bundles(
-            names, bounds, topics, self.work.settings, self.work.behaviour, owners, [*self.work.updated_ms]
+            cluster, names, bounds, topics, brokers.settings, brokers.behaviour, owners, [*brokers.updated_ms]
         )
         full = bundles.full_names()
         bundles.owners = {**_owners_by_statistics(rows, bundles, full), **owners}
@@ -214,7 +230,7 @@ class _Task:
             self.parts.write(BUNDLE_SPLITS, splits)
             self.parts.write(BUNDLE_CHILDREN, children)
         self.parts.write(OCCUPANCY, OCCUPANCY.columns_of(bundles.occupancy_rows()))
-        self._count(loads)
+        self._count(cluster, loads)
 
     def _write_topics(self, rows: Any, topics: Topics, bundles: Bundles, full: Any) -> None:
         places = bundles.bundle
@@ -230,10 +246,10 @@ class _Task:
         arrays = [columns[name] if name in columns else rows[name] for name in BUNDLE_TOPICS.names]
         self.parts.write(BUNDLE_TOPICS, pa.Table.from_arrays(arrays, names=list(BUNDLE_TOPICS.names)))
 
-    def _count(self, loads: Any) -> None:
+    def _count(self, cluster: str, loads: Any) -> None:
         columns = (loads[name].to_pylist() for name in ("broker", "outcome", "topics", *_LOADED))
         for broker, outcome, *values in zip(*columns, strict=True):
-            sums = self.account.brokers.setdefault(broker or "", [0.0] * 8)
+            sums = self.account.brokers.setdefault((cluster, broker or ""), [0.0] * 8)
             for place, value in enumerate((1, *values)):
                 sums[place] += value
             self.account.outcomes[outcome] = self.account.outcomes.get(outcome, 0) + 1

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.admin.clusters import root_of
 from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile
 from engine.admin.inference import levels_of
@@ -29,8 +28,9 @@ from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, Su
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import Texts, byte_column, codes_of, runs, whole_groups
+from pipeline.clusters import ByCluster
 from pipeline.schemas import FINDINGS
-from pipeline.transforms.bundle_topics import LOADS, boundaries_of, known_and_topics
+from pipeline.transforms.bundle_topics import LOADS, NAMESPACE, boundaries_of, known_and_topics
 
 ANSWERS_TOGETHER: Final = 256
 """Answers in one table: few, since one of them can be the statistics of a whole namespace."""
@@ -38,27 +38,31 @@ _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
 
-def finding_row(finding: Finding) -> tuple[Any, ...]:
-    """A finding as a row of ``findings``."""
+def finding_row(cluster: str, finding: Finding) -> tuple[Any, ...]:
+    """A finding about a cluster as a row of ``findings``."""
     where = finding.where
     numbers = [{"name": name, "value": float(value)} for name, value in finding.numbers]
     return (
-        finding.rule, finding.severity.label, int(finding.severity), where.namespace, where.subscription, where.bundle,
-        where.topic, where.consumer, where.topics, finding.what, finding.advice, numbers,
+        cluster, where.namespace, where.subscription, finding.rule, finding.severity.label, int(finding.severity),
+        where.bundle, where.topic, where.consumer, where.topics, finding.what, finding.advice, numbers,
     )  # fmt: skip
 
 
-def findings_table(findings: Iterable[Finding]) -> Any:
-    """Findings as a ``pyarrow.Table``."""
-    return FINDINGS.columns_of([finding_row(finding) for finding in findings])
+def findings_table(findings: Iterable[tuple[str, Finding]]) -> Any:
+    """Findings, each with its cluster, as a ``pyarrow.Table``."""
+    return FINDINGS.columns_of([finding_row(*finding) for finding in findings])
 
 
-def row_linter(world: World, lint: _Lint) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def row_linter(worlds: ByCluster[World], lint: _Lint) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function of tasks whose rows are cases, one per row, for ``mapInArrow``."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            findings = [finding for row in batch.to_pylist() for finding in lint(world, row)]
+            findings = [
+                (row["cluster"], finding)
+                for row in batch.to_pylist()
+                for finding in lint(worlds.of(row["cluster"]), row)
+            ]
             yield from findings_table(findings).to_batches()
 
     return run
@@ -118,37 +122,36 @@ def _overlap(members: Sequence[ConsumerFacts]) -> bool:
 
 @dataclass(frozen=True)
 class CausePlan:
-    """The input of all tasks that look for causes: answers about all namespaces, and the release of the brokers."""
+    """The input of all tasks that look for causes: answers about all namespaces of a cluster, with their cluster and
+    file, and the rules of the brokers."""
 
-    everywhere: Sequence[tuple[str, bytes]]
-    release: str
+    everywhere: Sequence[tuple[str, str, bytes]]
+    worlds: ByCluster[World]
 
 
 def cause_linter(plan: CausePlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function of tasks over kept answers sorted by namespace: the causes that ``why`` names, as findings."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        for table in whole_groups(batches, ("namespace",), rows_together=ANSWERS_TOGETHER):
-            answers: dict[str, list[AnswerFile]] = {}
+        for table in whole_groups(batches, NAMESPACE, rows_together=ANSWERS_TOGETHER):
+            answers: dict[tuple[str, str], list[AnswerFile]] = {}
             for row in table.to_pylist():
-                answers.setdefault(row["namespace"], []).append(AnswerFile(row["file"], row["body"]))
+                files = answers.setdefault((row["cluster"], row["namespace"]), [])
+                files.append(AnswerFile(row["file"], row["body"]))
             findings = [
-                cause_finding for name, files in answers.items() for cause_finding in cause_findings(plan, name, files)
+                (cluster, finding)
+                for (cluster, name), files in answers.items()
+                for finding in cause_findings(plan, cluster, name, files)
             ]
             yield from findings_table(findings).to_batches()
 
     return run
 
 
-def cause_findings(plan: CausePlan, namespace: str, answers: Sequence[AnswerFile]) -> Iterable[Finding]:
-    """The causes in one namespace; answers about all namespaces count in their own dump and in those below it."""
-    roots = {root_of(answer.name) for answer in answers}
-    shared = [
-        AnswerFile(name, body)
-        for name, body in plan.everywhere
-        if any(root.startswith(root_of(name)) for root in roots)
-    ]
-    version = AnswerFile("admin/v2/brokers/version.json", plan.release.encode())
+def cause_findings(plan: CausePlan, cluster: str, namespace: str, answers: Sequence[AnswerFile]) -> Iterable[Finding]:
+    """The causes in one namespace of a cluster."""
+    shared = [AnswerFile(name, body) for own, name, body in plan.everywhere if own == cluster]
+    version = AnswerFile("admin/v2/brokers/version.json", plan.worlds.of(cluster).behaviour.label.encode())
     try:
         moments = read_moments(*answers, *shared, version)
     except InputError:
@@ -157,12 +160,13 @@ def cause_findings(plan: CausePlan, namespace: str, answers: Sequence[AnswerFile
     return findings_of(why(moments), namespace=namespace)
 
 
-def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def namespace_linter(worlds: ByCluster[World]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function of tasks over rows of ``by_namespace``, for ``mapInArrow``."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        for known, topics in known_and_topics(batches):
-            findings = [finding for case in namespace_cases(world, known, topics) for finding in lint_namespace(case)]
+        for cluster, known, topics in known_and_topics(batches):
+            cases = namespace_cases(worlds.of(cluster), known, topics)
+            findings = [(cluster, finding) for case in cases for finding in lint_namespace(case)]
             yield from findings_table(findings).to_batches()
 
     return run

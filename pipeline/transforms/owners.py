@@ -41,7 +41,7 @@ _RULES: Final = ("modulo", "ring", "first-connected", WHAT_IF_RULE)
 
 
 class OwnerAccount(msgspec.Struct):
-    """What one task wrote and counted; ``reported`` and ``agreeing``: reported active consumers by group of brokers."""
+    """What one task wrote and counted; ``reported`` and ``agreeing``: reported active consumers by cluster."""
 
     rows: int = 0
     reported: dict[str, int] = {}
@@ -58,8 +58,8 @@ class _AtHand:
     def __post_init__(self) -> None:
         rows = self.fleet.take(self.units)
         self.change = self.fleet.change(rows)
-        self.groups = np.array(rows["group"].to_pylist(), dtype=object)
-        self.namespaces, self.subscriptions = (_Words(rows[name].to_pylist()) for name in ("namespace", "subscription"))
+        self.clusters = np.array(rows["cluster"].to_pylist(), dtype=object)
+        self.words = {name: _Words(rows[name].to_pylist()) for name in ("cluster", "namespace", "subscription")}
         same = self.change.old is self.change.new
         self.old_names = _slot_names(self.change.old.lists)
         self.new_names = self.old_names if same else _slot_names(self.change.new.lists)
@@ -117,8 +117,7 @@ class _Task:
         unit = partitions.unit
         before = here.change.old_slots.of(unit, choice.before_place)
         columns = {
-            "subscription": here.subscriptions.of(unit),
-            "namespace": here.namespaces.of(unit),
+            **{name: words.of(unit) for name, words in here.words.items()},
             "policy": same_text(policy.value, count),
             "rule": pa.DictionaryArray.from_arrays(_rule(policy, partitions, here.change.old.rules), pa.array(_RULES)),
             "what_if": pa.repeat(policy.what_if, count),
@@ -139,7 +138,7 @@ class _Task:
 def _pieces(batches: Iterator[Any], fleet: FleetUnits) -> Iterator[tuple[Any, Places]]:
     """Rows sorted by unit, and the unit of each, of as many units at a time as a task may keep.
 
-    That is by namespace and subscription, so that a reader of one of them can seek.
+    That is by cluster, namespace and subscription, so that a reader of one of them can seek.
     """
     for chunk in in_chunks(batches):
         rows, units = chunk, chunk["unit"].to_numpy().astype(np.int64)
@@ -181,8 +180,8 @@ class OwnersByRule:
         agrees = np.asarray(pc.fill_null(pc.equal(reported, ours), False), dtype=bool)
         for counted, mask in ((account.reported, known), (account.agreeing, known & agrees)):
             counts = np.bincount(local[mask], minlength=len(here.units))
-            for group in set(here.groups.tolist()):
-                counted[group] = counted.get(group, 0) + int(counts[here.groups == group].sum())
+            for cluster in set(here.clusters.tolist()):
+                counted[cluster] = counted.get(cluster, 0) + int(counts[here.clusters == cluster].sum())
 
 
 @dataclass(frozen=True)

@@ -1,54 +1,42 @@
 """Subscriptions by their consumers: in units as the job ``assign`` takes them, in cases as the rules of the doctor do.
 
-A *unit* is a subscription with one list of consumers in one group of brokers (``engine.failover.bulk``).
+A *unit* is a subscription of a cluster with one list of consumers (``engine.failover.bulk``).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
 from engine.admin.inference import MOST_ACTIVES
-from pipeline.broker_groups import BrokerGroups
 from pipeline.storage import Place
 from pipeline.transforms.units import UNITS, UNITS_TOGETHER
 from pipeline.writing import GROUP_LIMIT
 
-UNIT: Final = ("namespace", "subscription", "consumer_set", "group")
+SUBSCRIPTION: Final = ("cluster", "namespace", "subscription")
+UNIT: Final = (*SUBSCRIPTION, "consumer_set")
 _MOST_BROADCAST: Final = 500_000
 _ACTIVES: Final = "array<struct<topic:string,partition_index:int,active:string>>"
 _FAILOVER: Final = "Failover"
 _KEY_SHARED: Final = "Key_Shared"
 
 
-def failover_rows(subscriptions: DataFrame, groups: BrokerGroups) -> DataFrame:
-    """Failover subscriptions, one row for each of their topics and partitions, with the ``group`` of their brokers."""
-    return subscriptions.where(fn.col("type") == _FAILOVER).withColumn("group", group_of(fn.col("file"), groups))
-
-
-def group_of(file: Column, groups: BrokerGroups) -> Column:
-    """``BrokerGroups.group_of`` as an expression: the nearest folder above with reports, else the first folder."""
-    by_depth: dict[int, list[str]] = defaultdict(list)
-    for folder in groups.folders:
-        by_depth[folder.count("/") + 1].append(folder)
-    group = fn.when(fn.contains(file, fn.lit("/")), fn.substring_index(file, "/", 1)).otherwise("")
-    for depth in sorted(by_depth):
-        above = fn.substring_index(file, "/", depth)
-        group = fn.when(above.isin(by_depth[depth]), above).otherwise(group)
-    return group
+def failover_rows(subscriptions: DataFrame) -> DataFrame:
+    """Failover subscriptions, one row for each of their topics and partitions."""
+    return subscriptions.where(fn.col("type") == _FAILOVER)
 
 
 def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
-    """Each unit with the ``names`` of its consumers (null where the set is missing) and its ``actives_of``."""
-    units = rows.select(*UNIT).distinct()
+    """Each unit with its first ``topic`` by name, the ``names`` of its consumers (null where the set is missing) and
+    its ``actives_of``."""
+    units = rows.groupBy(*UNIT).agg(fn.min("topic").alias("topic"))
     return (
-        units.join(consumer_sets, "consumer_set", "left")
+        units.join(consumer_sets, ["cluster", "consumer_set"], "left")
         .join(actives_of(rows, UNIT), [*UNIT], "left")
-        .select(*UNIT, "names", "actives")
+        .select(*UNIT, "topic", "names", "actives")
     )
 
 
@@ -59,12 +47,14 @@ def actives_of(rows: DataFrame, unit: Sequence[str]) -> DataFrame:
     """
     seen = rows.where(fn.col("told_active_consumer").isNotNull())
     active = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
-    first = fn.min_by(active, fn.struct("topic", "partition_index"), MOST_ACTIVES)
-    return seen.groupBy(*unit).agg(first.alias("actives"))
+    # Ranked, not collected and cut: a subscription may have millions of topics. Spark keeps the first of each group.
+    place = fn.row_number().over(Window.partitionBy(*unit).orderBy("topic", "partition_index"))
+    first = seen.withColumn("place", place).where(fn.col("place") <= MOST_ACTIVES)
+    return first.groupBy(*unit).agg(fn.sort_array(fn.collect_list(active)).alias("actives"))
 
 
 def write_units(units: DataFrame, folder: Place) -> None:
-    """Write the rows of ``units_of`` by namespace and subscription, in parts whose names have that order too."""
+    """Write the rows of ``units_of`` by cluster, namespace and subscription, in parts whose names have that order."""
     ready = units.orderBy(*UNIT).write.option(GROUP_LIMIT, UNITS_TOGETHER)
     ready.parquet(str(folder))
 
@@ -92,21 +82,20 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     topics; ``topic`` is the first by name. ``actives``: see ``actives_of``.
     """
     rows = subscriptions.where((fn.col("type") == _FAILOVER) & (fn.col("consumers") > 0))
-    by_topic = rows.groupBy("namespace", "subscription", "partitioned_topic").agg(
+    by_topic = rows.groupBy(*SUBSCRIPTION, "partitioned_topic").agg(
         fn.min_by("consumer_set", fn.struct("partition_index", "topic")).alias("consumer_set"),
         fn.max((fn.col("partition_index") >= 0).cast("int")).alias("parted"),
     )
-    cases = by_topic.groupBy("namespace", "subscription", "consumer_set").agg(
+    cases = by_topic.groupBy(*UNIT).agg(
         fn.min("partitioned_topic").alias("topic"),
         fn.sum("parted").cast("bigint").alias("partitioned"),
         fn.sum(1 - fn.col("parted")).cast("bigint").alias("unpartitioned"),
     )
-    unit = ("namespace", "subscription", "consumer_set")
     return (
-        cases.join(actives_of(rows, unit), [*unit], "left")
-        .join(sets, "consumer_set")
+        cases.join(actives_of(rows, UNIT), [*UNIT], "left")
+        .join(sets, ["cluster", "consumer_set"])
         .select(
-            "namespace", "subscription", "topic", "partitioned", "unpartitioned", "names",
+            *SUBSCRIPTION, "topic", "partitioned", "unpartitioned", "names",
             # Not null: for each row that Spark passes to Python, Arrow goes through all nulls of a list before it.
             fn.coalesce("actives", fn.array().cast(_ACTIVES)).alias("actives"),
         )
@@ -119,10 +108,10 @@ def key_shared_lists(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     Every partition has a dispatcher of its own: the list of the first topic by name represents all.
     """
     rows = subscriptions.where(fn.col("type") == _KEY_SHARED)
-    by_list = rows.groupBy("namespace", "subscription", "consumer_set").agg(fn.min("topic").alias("topic"))
+    by_list = rows.groupBy(*UNIT).agg(fn.min("topic").alias("topic"))
     first = fn.min_by("consumer_set", fn.struct("topic", "consumer_set")).alias("consumer_set")
-    chosen = by_list.groupBy("namespace", "subscription").agg(first, fn.count("*").alias("lists"))
-    return chosen.join(sets, "consumer_set").select("namespace", "subscription", "names", "lists")
+    chosen = by_list.groupBy(*SUBSCRIPTION).agg(first, fn.count("*").alias("lists"))
+    return chosen.join(sets, ["cluster", "consumer_set"]).select(*SUBSCRIPTION, "names", "lists")
 
 
 def key_cases(subscriptions: DataFrame, consumers: DataFrame) -> DataFrame:
@@ -134,22 +123,22 @@ def key_cases(subscriptions: DataFrame, consumers: DataFrame) -> DataFrame:
     wanted = subscriptions.where((fn.col("type") == _KEY_SHARED) & (fn.col("consumers") > 0))
     member = fn.struct("position", "consumer", "connected_since", "key_hash_ranges")
     lists = (
-        wanted.select("subscription", "topic", "namespace", "partitioned_topic", "partition_index")
-        .join(consumers, ["subscription", "topic"])
-        .groupBy("namespace", "subscription", "topic", "partitioned_topic", "partition_index")
+        wanted.select(*SUBSCRIPTION, "topic", "partitioned_topic", "partition_index")
+        .join(consumers, [*SUBSCRIPTION, "topic"])
+        .groupBy(*SUBSCRIPTION, "topic", "partitioned_topic", "partition_index")
         .agg(fn.sort_array(fn.collect_list(member)).alias("members"))
     )
-    by_topic = lists.groupBy("namespace", "subscription", "partitioned_topic").agg(
+    by_topic = lists.groupBy(*SUBSCRIPTION, "partitioned_topic").agg(
         fn.min_by("members", fn.struct("partition_index", "topic")).alias("members")
     )
     # The times of connection do not count: two topics have the same list if names and ranges are equal.
     same = fn.transform("members", lambda member: fn.struct(member["consumer"], member["key_hash_ranges"]))
-    cases = by_topic.withColumn("same", same).groupBy("namespace", "subscription", "same").agg(
+    cases = by_topic.withColumn("same", same).groupBy(*SUBSCRIPTION, "same").agg(
         fn.min("partitioned_topic").alias("topic"), fn.count("*").alias("topics"),
         fn.min_by("members", "partitioned_topic").alias("members"),
     )  # fmt: skip
     return cases.select(
-        "namespace", "subscription", "topic", "topics",
+        *SUBSCRIPTION, "topic", "topics",
         fn.col("members.consumer").alias("names"), fn.col("members.connected_since").alias("since"),
         fn.transform(
             "members", lambda member: fn.transform(member["key_hash_ranges"], lambda piece: piece["start"])

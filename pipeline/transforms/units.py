@@ -1,7 +1,8 @@
 """The units of a run, in files aside: the driver and every task hold only some of them at a time.
 
-Units are numbered in the order of namespace and subscription. The *slots* of all of them are numbered as well, with
-their consumers after the change (``engine.failover.bulk``); tasks write sums by slot, in pieces sorted by slot.
+Units are numbered in the order of cluster, namespace and subscription. The *slots* of all of them are numbered as
+well, with their consumers after the change (``engine.failover.bulk``); tasks write sums by slot, in pieces sorted by
+slot.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ _SUMS_TOGETHER: Final = 1 << 16
 
 UNITS: Final = Table(
     "units",
-    ("unit bigint", "namespace string", "subscription string", "consumer_set bigint", "group string", "start bigint",
-     "end bigint", "names array<string>", "levels array<bigint>", "new_names array<string>?",
+    ("unit bigint", "cluster string", "namespace string", "subscription string", "consumer_set bigint",
+     "topic string", "start bigint", "end bigint", "names array<string>", "levels array<bigint>",
+     "new_names array<string>?",
      "new_levels array<bigint>?"),
 )  # fmt: skip
-"""``start`` and ``end``: its slots. The new list is empty where nothing changes."""
+"""``topic``: its first one by name; ``start`` and ``end``: its slots. The new list is empty where nothing changes."""
 HELD: Final = Table("held", ("unit bigint", "held array<bigint>"))
 """The partitions of each slot of a unit under the rule in force."""
 SUMS: Final = Table("sums", ("policy string", "slot bigint", *(f"{name} double" for name in SUMMED)))
@@ -50,7 +52,7 @@ SUMS: Final = Table("sums", ("policy string", "slot bigint", *(f"{name} double" 
 
 @dataclass(frozen=True)
 class FleetUnits:
-    """The file of ``UNITS``, and the release and the flag of each group of brokers. Pickled into tasks."""
+    """The file of ``UNITS``, and the release and the flag of each cluster. Pickled into tasks."""
 
     file: Place
     rules: Mapping[str, tuple[ReleaseBehaviour, bool]]
@@ -72,7 +74,7 @@ class FleetUnits:
     def change(self, rows: Any) -> Change:
         """The lists of some rows before and after the change, with their rules; builds their rings."""
         after = None if rows["new_names"].null_count else _lists(rows, "new_names", "new_levels")
-        rules = unit_rules([self.rules[group] for group in rows["group"].to_pylist()])
+        rules = unit_rules([self.rules[cluster] for cluster in rows["cluster"].to_pylist()])
         return change_of(_lists(rows, "names", "levels"), after, rules)
 
 

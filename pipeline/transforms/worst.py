@@ -7,7 +7,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from pipeline.clusters import ByCluster
 from pipeline.schemas import WORST_NAMESPACES, WORST_SUBSCRIPTIONS, Table
+from pipeline.transforms.bundle_topics import NAMESPACE
+from pipeline.transforms.subscriptions import SUBSCRIPTION
 
 _EXACT: Final = "decimal(38, 6)"
 """Rates to a millionth; a rate beyond 10^32 is ignored, since no broker has it."""
@@ -24,32 +27,37 @@ def exact_sum(name: str) -> Column:
 def failover_units(loads: DataFrame) -> DataFrame:
     """Rows of ``subscription_loads`` under the policy in force, in the form of ``worst_subscriptions``."""
     return loads.where("in_force").select(
-        "namespace", "subscription", fn.lit("Failover").alias("type"), "policy", "partitions", "consumers", "idle",
+        *SUBSCRIPTION, fn.lit("Failover").alias("type"), "policy", "partitions", "consumers", "idle",
         "max_over_mean", "max_over_mean_rate", "moved", "least_moved", fn.lit(None).cast("string").alias("verdict"),
-        "max_over_even", "lists", "lost_msg_rate",
+        "max_over_even", "lists", "spare_msg_rate", "worst_topic", "worst_consumers", "worst_active",
     )  # fmt: skip
 
 
-def key_units(spreads: DataFrame, dispatchers: DataFrame, policy: str) -> DataFrame:
-    """Rows of ``key_spreads`` in the mode in force, in the form of ``worst_subscriptions``.
+def key_units(spreads: DataFrame, dispatchers: DataFrame, modes: ByCluster[str]) -> DataFrame:
+    """Rows of ``key_spreads`` in the mode in force in their cluster, in the form of ``worst_subscriptions``.
 
     Without a trace there are no messages to count, so the columns about unevenness are empty.
     """
-    rows = spreads.where(fn.col("policy") == policy).join(dispatchers, ["namespace", "subscription"], "left")
-    zero = fn.lit(0).cast("bigint")
+    in_force = fn.col("policy") == modes.default
+    for cluster, mode in modes.values.items():
+        in_force = fn.when(fn.col("cluster") == cluster, fn.col("policy") == mode).otherwise(in_force)
+    rows = spreads.where(in_force).join(dispatchers, [*SUBSCRIPTION], "left")
+    zero, nothing = fn.lit(0).cast("bigint"), fn.lit(None).cast("bigint")
     return rows.select(
-        "namespace", "subscription", fn.lit("Key_Shared").alias("type"), "policy",
+        *SUBSCRIPTION, fn.lit("Key_Shared").alias("type"), "policy",
         fn.coalesce("dispatchers", zero).alias("partitions"), "consumers",
         fn.when(fn.col("keys") > 0, fn.col("idle")).otherwise(zero).alias("idle"), "max_over_mean",
         fn.col("max_over_mean").alias("max_over_mean_rate"), zero.alias("moved"), zero.alias("least_moved"),
         fn.when(fn.col("keys") > 0, fn.col("verdict")).alias("verdict"), fn.col("max_over_mean").alias("max_over_even"),
-        fn.lit(1).cast("bigint").alias("lists"), fn.lit(0.0).alias("lost_msg_rate"),
+        fn.lit(1).cast("bigint").alias("lists"), fn.lit(0.0).alias("spare_msg_rate"),
+        fn.lit(None).cast("string").alias("worst_topic"), nothing.alias("worst_consumers"),
+        nothing.alias("worst_active"),
     )  # fmt: skip
 
 
 def dispatchers_of(subscriptions: DataFrame) -> DataFrame:
-    """``namespace``, ``subscription`` and ``dispatchers``: how many topics and partitions it has."""
-    return subscriptions.groupBy("namespace", "subscription").agg(fn.count("*").alias("dispatchers"))
+    """``SUBSCRIPTION`` and ``dispatchers``: how many topics and partitions it has."""
+    return subscriptions.groupBy(*SUBSCRIPTION).agg(fn.count("*").alias("dispatchers"))
 
 
 def _finding_counts(findings: DataFrame, by: list[str]) -> DataFrame:
@@ -60,7 +68,7 @@ def _finding_counts(findings: DataFrame, by: list[str]) -> DataFrame:
 
 def traffic_of(subscriptions: DataFrame) -> DataFrame:
     """The message rate and backlog of each subscription and type, summed over its topics and partitions."""
-    return subscriptions.groupBy("namespace", "subscription", "type").agg(
+    return subscriptions.groupBy(*SUBSCRIPTION, "type").agg(
         exact_sum("msg_rate_out").alias("msg_rate_out"), fn.sum("msg_backlog_entries").alias("msg_backlog_entries")
     )
 
@@ -69,15 +77,15 @@ def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFram
     """Rows of ``worst_subscriptions``: units with their traffic and the number of their findings.
 
     They are sorted by ``max_over_even`` (which unrelated consumers of one subscription name do not raise), then by the
-    lost message rate, then by idle consumers, partitions and name.
+    spare message rate, then by idle consumers, partitions and name.
     """
-    counted = _finding_counts(findings.where("subscription <> ''"), ["namespace", "subscription"])
-    rows = units.join(counted, ["namespace", "subscription"], "left")
-    rows = rows.join(traffic, ["namespace", "subscription", "type"], "left")
+    counted = _finding_counts(findings.where("subscription <> ''"), [*SUBSCRIPTION])
+    rows = units.join(counted, [*SUBSCRIPTION], "left")
+    rows = rows.join(traffic, [*SUBSCRIPTION, "type"], "left")
     rows = rows.fillna(0, ["findings", "msg_rate_out", "msg_backlog_entries"])
     order = (
-        fn.desc_nulls_last("max_over_even"), fn.desc("lost_msg_rate"), fn.desc("idle"), fn.desc("partitions"),
-        "namespace", "subscription", "type",
+        fn.desc_nulls_last("max_over_even"), fn.desc("spare_msg_rate"), fn.desc("idle"), fn.desc("partitions"),
+        *SUBSCRIPTION, "type",
     )  # fmt: skip
     return _columns(rows.orderBy(*order), WORST_SUBSCRIPTIONS)
 
@@ -87,31 +95,31 @@ def worst_namespaces(
 ) -> DataFrame:
     """Rows of ``worst_namespaces``: sums over topics, the worst subscription, bundles and findings of each."""
     rates = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
-    sums = topics.groupBy("namespace").agg(
+    sums = topics.groupBy(*NAMESPACE).agg(
         fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in rates),
         fn.sum("backlog_size_bytes").alias("backlog_size_bytes"),
     )  # fmt: skip
-    names = subscriptions.groupBy("namespace").agg(fn.count_distinct("subscription").alias("subscriptions"))
+    names = subscriptions.groupBy(*NAMESPACE).agg(fn.count_distinct("subscription").alias("subscriptions"))
     # Of equally uneven subscriptions, the namespace shows the first one in the order of ``worst_subscriptions``.
     ranked = fn.struct(
-        (-fn.coalesce("max_over_even", fn.lit(0.0))).alias("even"), (-fn.col("lost_msg_rate")).alias("lost"),
+        (-fn.coalesce("max_over_even", fn.lit(0.0))).alias("even"), (-fn.col("spare_msg_rate")).alias("spare"),
         (-fn.col("idle")).alias("busy"),
         (-fn.col("partitions")).alias("small"), fn.col("subscription").alias("name"),
     )  # fmt: skip
-    uneven = worst.groupBy("namespace").agg(
+    uneven = worst.groupBy(*NAMESPACE).agg(
         fn.max("max_over_even").alias("worst_max_over_even"), fn.min(ranked).alias("ranked"),
         fn.sum("idle").alias("idle"),
     )  # fmt: skip
     uneven = uneven.select(
-        "namespace", "worst_max_over_even", "idle",
+        *NAMESPACE, "worst_max_over_even", "idle",
         fn.when(fn.col("worst_max_over_even").isNotNull(), fn.col("ranked.name")).alias("worst_subscription"),
     )  # fmt: skip
     cut = fn.count_if(fn.col("outcome") == TO_SPLIT)
-    held = bundles.groupBy("namespace").agg(fn.count("*").alias("bundles"), cut.alias(TO_SPLIT_COUNT))
-    counted = _finding_counts(findings.where("namespace <> ''"), ["namespace"])
-    rows = held.join(sums, "namespace", "full")
+    held = bundles.groupBy(*NAMESPACE).agg(fn.count("*").alias("bundles"), cut.alias(TO_SPLIT_COUNT))
+    counted = _finding_counts(findings.where("namespace <> ''"), [*NAMESPACE])
+    rows = held.join(sums, [*NAMESPACE], "full")
     for more in (names, uneven, counted):
-        rows = rows.join(more, "namespace", "left")
+        rows = rows.join(more, [*NAMESPACE], "left")
     counts = [
         "topics",
         "subscriptions",
@@ -122,7 +130,7 @@ def worst_namespaces(
         "idle",
         "findings",
     ]
-    order = (fn.desc_nulls_last("worst_max_over_even"), fn.desc("findings"), fn.desc("msg_rate_out"), "namespace")
+    order = (fn.desc_nulls_last("worst_max_over_even"), fn.desc("findings"), fn.desc("msg_rate_out"), *NAMESPACE)
     return _columns(rows.fillna(0, counts).orderBy(*order), WORST_NAMESPACES)
 
 

@@ -135,7 +135,7 @@ class Benches:
         assert not summary.failed, f"jobs failed: {summary.failed}"
         assert summary.totals.topics == self.sizes.fleet
         first = summary.worst_subscriptions[0]
-        opened = spent(lambda: part_of(target, first.namespace, first.subscription))
+        opened = spent(lambda: part_of(target, first.cluster, first.namespace, first.subscription))
         yield Line("fleet open, enter", opened, "", None, "0.3 CPU s")
         shutil.rmtree(source)
         shutil.rmtree(target)

@@ -13,10 +13,11 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from pipeline.broker_groups import reported_release, settings_of
+from engine.config import CURRENT
+from pipeline.clusters import reported
 from pipeline.sink import Parts
 from pipeline.stamps import Stamp
-from pipeline.transforms.bundles import WRITTEN, BundleWork
+from pipeline.transforms.bundles import WRITTEN, Brokers, BundleWork
 from tests.bench_spark.comparing import check_same
 
 _ROWS_TOGETHER: Final = 1 << 18
@@ -27,20 +28,21 @@ def _work(source: Path, target: Path, batches: Iterator[Any]) -> None:
         shutil.rmtree(target / table.name, ignore_errors=True)
         (target / table.name).mkdir(parents=True)
     parts = Parts(target, Stamp(), 0)
-    behaviour = reported_release(source)
-    BundleWork({}, settings_of(source, {}, behaviour), behaviour)(batches, parts)
+    known = reported(source)
+    brokers = known.each(lambda own, cluster: Brokers({}, own.settings_of(cluster, {}, CURRENT), CURRENT))
+    BundleWork(brokers)(batches, parts)
     parts.close()
 
 
 def _sql(source: Path) -> str:
     """Topics, and before those of each namespace its bundles, as the job has them."""
     return f"""
-        select namespace, topic, true as has_stats, bundle, broker, publishers, consumers, msg_rate_in, msg_rate_out,
-               msg_throughput_in, msg_throughput_out, null::bigint as lower, null::bigint as upper
+        select cluster, namespace, topic, true as has_stats, bundle, broker, publishers, consumers, msg_rate_in,
+               msg_rate_out, msg_throughput_in, msg_throughput_out, null::bigint as lower, null::bigint as upper
         from '{source}/topics/*.parquet'
         union all by name
-        select namespace, lower, upper from '{source}/bundles/*.parquet'
-        order by namespace, topic nulls first"""
+        select cluster, namespace, lower, upper from '{source}/bundles/*.parquet'
+        order by cluster, namespace, topic nulls first"""
 
 
 def by_duckdb(source: Path, target: Path, threads: int) -> None:

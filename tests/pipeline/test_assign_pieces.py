@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 
 from pipeline.jobs import assign_loads, assign_units, job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import SUBSCRIPTIONS
-from pipeline.tables import PartWriter
+from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS
+from pipeline.tables import PartWriter, write_rows
 from pipeline.transforms import subscriptions, units
 from pipeline.transforms.units import FleetUnits, SlotSums, columns_of_sums
 from tests.pipeline.test_fleet import Fleet, rows_of
@@ -35,9 +35,9 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     rows: list[int] = []
 
     class Counted(assign_loads.Loads):
-        def __init__(self, namespaces: Any, *others: Any) -> None:
-            rows.append(len(namespaces))
-            super().__init__(namespaces, *others)
+        def __init__(self, subscriptions: Sequence[Any], *others: Any) -> None:
+            rows.append(len(subscriptions[0]))
+            super().__init__(subscriptions, *others)
 
     for module in (units, subscriptions, assign_loads):
         monkeypatch.setattr(module, "UNITS_TOGETHER", 3)
@@ -47,7 +47,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 def spread(source: Path, seed: int) -> None:
-    """Make the rows those of two groups of brokers, in three files and any order, some with an active consumer.
+    """Make the rows those of two clusters, in three files and any order, some with an active consumer.
 
     Rates become multiples of 1/8, whose sums do not depend on the order.
     """
@@ -57,11 +57,14 @@ def spread(source: Path, seed: int) -> None:
     sets = {row["consumer_set"]: row["names"] for row in rows_of(source, "consumer_sets")}
     for row in rows:
         names = sets[row["consumer_set"]]
-        row["file"] = f"{chance.choice('ab')}/f"
+        row["cluster"] = chance.choice("ab")
         row["told_active_consumer"] = chance.choice([None, *names])
         row["msg_rate_out"], row["msg_throughput_out"] = chance.randrange(800) / 8, chance.randrange(800) / 8
     chance.shuffle(rows)
     part.unlink()
+    (of_sets,) = (source / CONSUMER_SETS.name).glob("*.parquet")
+    of_sets.unlink()
+    write_rows(CONSUMER_SETS, of_sets.parent, [(cluster, *each) for cluster in "ab" for each in sets.items()])
     for number in range(3):
         writer = PartWriter(SUBSCRIPTIONS, part.parent, number)
         writer.write(pa.Table.from_pylist(rows[number::3]).select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS.arrow))
@@ -87,7 +90,7 @@ def test_the_result_does_not_depend_on_how_many_units_are_held_at_a_time(
         assert one == other != []
     assert (whole / "assign.json").read_bytes() == (pieces / "assign.json").read_bytes()
     summary = json.loads((whole / "assign.json").read_bytes())
-    assert [rules["group"] for rules in summary["rules"]] == ["a", "b"]
+    assert [rules["cluster"] for rules in summary["rules"]] == ["a", "b"]
     assert 0 < summary["agreement"]["agreeing"] < summary["agreement"]["reported"]
 
 

@@ -18,7 +18,7 @@ def refusals(release: str, default: str) -> dict[str, list[str | None]]:
     loads[2] = 20_000.0
     topics = Topics(np.zeros(len(HASHES), dtype=np.int64), HASHES, np.ones(len(HASHES), dtype=np.bool_), loads)
     settings = BrokerSettings(defaultNamespaceBundleSplitAlgorithm=default)
-    bundles = Bundles(["t/n"], [(0, 0x80000000, 0xFFFFFFFF)], topics, settings, known(release), {}, [])
+    bundles = Bundles("", ["t/n"], [(0, 0x80000000, 0xFFFFFFFF)], topics, settings, known(release), {}, [])
     rows = [splits for splits, _ in bundles.split_columns(bundles.full_names())]
     return {each["algorithm"][0].as_py(): each["refusal"].to_pylist() for each in rows}
 

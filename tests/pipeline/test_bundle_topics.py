@@ -39,7 +39,7 @@ def test_each_topic_is_there_once_behind_what_is_known_of_its_namespace(spark: S
     rows = by_namespace(
         topics, frame(spark, LISTED, *names), frame(spark, BUNDLES, *bundles), frame(spark, BUNDLE_REPORTS, *reports)
     )
-    known, topics = next(known_and_topics(iter(rows.coalesce(1).toArrow().to_batches())))
+    _, known, topics = next(known_and_topics(iter(rows.coalesce(1).toArrow().to_batches())))
     columns = ("topic", "has_stats", "bundle", "broker", "publishers", "consumers", "msg_rate_in", "msg_rate_out")
     assert [tuple(row.values()) for row in topics.select(columns).to_pylist()] == [
         (A, True, None, None, 0, 0, 0.0, 2.5),
@@ -56,7 +56,7 @@ def test_the_newer_report_owns_a_bundle(spark: SparkSession) -> None:
     rows = by_namespace(
         frame(spark, TOPICS), None, frame(spark, BUNDLES), frame(spark, BUNDLE_REPORTS, *reports)
     ).toArrow()
-    known, topics = next(known_and_topics(iter(rows.to_batches())))
+    _, known, topics = next(known_and_topics(iter(rows.to_batches())))
     assert not topics.num_rows
     assert not boundaries_of(known)
     assert owners_of(known, {"old:1": 5, "new:1": 6}) == {"t/n/x": "new:1", "t/n/y": "silent:1"}
@@ -85,6 +85,6 @@ def test_only_topics_with_producers_of_several_versions_are_judged_with_all_thei
         frame(spark, PUBLISHERS, *({"topic": name, "client_version": version} for name, version in versions)),
     )
     mixed = [(part("mixed", 0), ["java"]), (part("mixed", 1), ["cpp"]), (part("mixed", 2), [])]
-    expected = [("t/n", mixed), ("t/n", [(B, ["cpp", "java"])])]
-    kinds = "namespace string, members array<struct<topic:string,client_versions:array<string>>>"
+    expected = [("", "t/n", mixed), ("", "t/n", [(B, ["cpp", "java"])])]
+    kinds = "cluster string, namespace string, members array<struct<topic:string,client_versions:array<string>>>"
     assertDataFrameEqual(rows, spark.createDataFrame(expected, kinds))

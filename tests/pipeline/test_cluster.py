@@ -65,7 +65,7 @@ def work(batches, parts):
     account = OwnerAccount()
     for batch in batches:
         names = [str(value) for value in batch.column(0).to_pylist()]
-        parts.write(SETTINGS, SETTINGS.columns_of([(name, "1", "f") for name in names]))
+        parts.write(SETTINGS, SETTINGS.columns_of([("", name, "1", "f") for name in names]))
         account.rows += len(names)
     (marks / f"{number}-{attempt}").touch()
     if number == 1 and attempt == 0:

@@ -11,25 +11,21 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as fn
-from pyspark.testing import assertDataFrameEqual
 
 from engine.admin.inference import MOST_ACTIVES, levels_of
 from engine.config import behaviour_of
 from engine.errors import Rejection
-from pipeline.broker_groups import BrokerGroups
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS
-from pipeline.transforms.subscriptions import failover_rows, group_of, units_of
+from pipeline.transforms.subscriptions import failover_rows, units_of
 
-NO_REPORTS = BrokerGroups({}, {})
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 
 def subscription(topic: str, index: int, active: str | None, kind: str = "Failover") -> tuple[object, ...]:
     parent = topic.rpartition("-partition-")[0] if index >= 0 else topic
-    return ("s", topic, "t/n", parent, index, kind, 2, 7, active, 1.0, 100.0, 0, 0, "f")
+    return ("", "s", topic, "t/n", parent, index, kind, 2, 7, active, 1.0, 100.0, 0, 0, "f")
 
 
 def test_of_each_unit_the_first_topics_are_kept_however_the_rows_are_stored(spark: SparkSession) -> None:
@@ -37,26 +33,16 @@ def test_of_each_unit_the_first_topics_are_kept_however_the_rows_are_stored(spar
     random.Random(1).shuffle(rows)
     others = [subscription("persistent://t/n/y", -1, None), subscription("persistent://t/n/z", -1, "c0", "Shared")]
     subscriptions = spark.createDataFrame([*rows, *others], SUBSCRIPTIONS.ddl).repartition(3, "topic")
-    sets = spark.createDataFrame([(7, ["c0", "c1", "c2"])], CONSUMER_SETS.ddl)
-    (unit,) = units_of(failover_rows(subscriptions, NO_REPORTS), sets).collect()
-    assert tuple(unit[:4]) == ("t/n", "s", 7, "") and unit.names == ["c0", "c1", "c2"]
-    assert [tuple(active) for active in unit.actives] == sorted((row[1], row[4], row[8]) for row in rows)[:MOST_ACTIVES]
+    sets = spark.createDataFrame([("", 7, ["c0", "c1", "c2"])], CONSUMER_SETS.ddl)
+    (unit,) = units_of(failover_rows(subscriptions), sets).collect()
+    assert tuple(unit[:4]) == ("", "t/n", "s", 7) and unit.names == ["c0", "c1", "c2"]
+    assert [tuple(active) for active in unit.actives] == sorted((row[2], row[5], row[9]) for row in rows)[:MOST_ACTIVES]
 
 
 def test_without_an_observed_active_consumer_or_a_set_a_unit_is_there_all_the_same(spark: SparkSession) -> None:
     rows = spark.createDataFrame([subscription("persistent://t/n/y", -1, None)], SUBSCRIPTIONS.ddl)
-    units = units_of(failover_rows(rows, NO_REPORTS), spark.createDataFrame([], CONSUMER_SETS.ddl))
-    assert [tuple(unit) for unit in units.collect()] == [("t/n", "s", 7, "", None, None)]
-
-
-def test_the_group_of_a_file_is_one_rule_in_python_and_in_spark(spark: SparkSession) -> None:
-    groups = BrokerGroups(
-        {"": frozenset({"4.2.4"}), "a": frozenset({"4.2.4"}), "a/b": frozenset()}, {"c/d/e": frozenset()}
-    )
-    files = ["x.json", "a/x.json", "a/b/c/x.json", "a/bc/x.json", "b/stats/x.json", "c/d/e/f/x.json", "c/d/x.json"]
-    rows = spark.createDataFrame([(file,) for file in files], "file string")
-    expected = spark.createDataFrame([(file, groups.group_of(file)) for file in files], "file string, group string")
-    assertDataFrameEqual(rows.withColumn("group", group_of(fn.col("file"), groups)), expected)
+    units = units_of(failover_rows(rows), spark.createDataFrame([], CONSUMER_SETS.ddl))
+    assert [tuple(unit) for unit in units.collect()] == [("", "t/n", "s", 7, "persistent://t/n/y", None, None)]
 
 
 def test_witnesses_that_fit_no_levels_leave_those_of_the_order() -> None:

@@ -27,11 +27,11 @@ def write_run(target: Place, run_id: str, *, settings: bool = True) -> None:
     """A result of the job import; without ``settings`` those of an earlier run stay beside it."""
     stamp = Stamp(run_id)
     with replacing(target, "import", stamp) as draft:
-        draft.write(FILES, [(run_id, 0, "kind", 1, "read")])
+        draft.write(FILES, [("", run_id, 0, "kind", 1, "read")])
         write_json(draft.folder, "import.json", {"run": run_id})
     if settings:
         with replacing(target, "lint", stamp) as draft:
-            draft.write(SETTINGS, [(run_id, "1", "f")])
+            draft.write(SETTINGS, [("", run_id, "1", "f")])
             write_json(draft.folder, "lint.json", {"run": run_id})
     with replacing(target, "report", stamp) as draft:
         (draft.folder / FILE_NAME).write_bytes(summary_text(replace(SUMMARY, run_id=run_id)))

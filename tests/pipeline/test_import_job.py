@@ -35,8 +35,8 @@ TOPIC: dict[str, Any] = {
 }
 
 
-def imported(spark: SparkSession, source: Path, target: Path) -> JobResult:
-    return job_called("import")(spark, source, target, JobOptions())
+def imported(spark: SparkSession, source: Path, target: Path, **options: str) -> JobResult:
+    return job_called("import")(spark, source, target, JobOptions(options))
 
 
 def query(target: Path, table: str, columns: str = "*", where: str = "true") -> list[tuple[Any, ...]]:
@@ -129,7 +129,7 @@ def test_bad_input_is_counted_and_reported_and_never_stops_the_good_rows(spark: 
     put(source, "a/load-report.json", report("east", "4.0.7", "t/n/0x00000000_0xffffffff"))
     put(source, "b/broker-stats-topics.json", broker_stats("two", "three"))
     put(source, "b/load-report.json", report("west", "3.3.6", "t/n/0x00000000_0xffffffff"))
-    put(source, "d/load-report.json", report("north", "4.0.7", "t/n/0x00000000_0x10000000"))  # all of one cluster
+    put(source, "d/load-report.json", report("north", "4.0.7", "t/n/0x00000000_0x10000000"))
     put(source, "c/half.json", whole[: len(whole) // 2])
     put(source, "c/cut.json.gz", "x")
     (source / "c/cut.json.gz").write_bytes(gzip.compress(whole.encode())[:-30])
@@ -141,7 +141,7 @@ def test_bad_input_is_counted_and_reported_and_never_stops_the_good_rows(spark: 
     put(source, "c/empty.json", "")
     put(source, "bundles-of-n.json", {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1})
     put(source, "c/stats-one.json", TOPIC | {"msgRateOut": 7.0})
-    result = imported(spark, source, target)
+    result = imported(spark, source, target, clusters="one")
     check(target, result)
     names = {row[0].rpartition("/")[2]: row[1] for row in query(target, "topics", "topic, kind")}
     assert {"one", "two", "three", "ok"} <= names.keys()
@@ -154,7 +154,8 @@ def test_bad_input_is_counted_and_reported_and_never_stops_the_good_rows(spark: 
     ]
     reported = query_quarantine(target)
     for words in (
-        "claimed by east:8080 and west:8080",
+        "east:8080 (a/broker-stats-topics.json.gz, a/load-report.json) and",
+        "west:8080 (b/broker-stats-topics.json, b/load-report.json)",
         "different releases",
         "in the middle",
         "cannot be negative",
@@ -176,7 +177,8 @@ def test_clusters_with_the_same_namespaces_claim_no_bundle_of_each_other(spark: 
     imported(spark, source, target)
     claims = [line for line in query_quarantine(target).splitlines() if "claimed" in line]
     assert len(claims) == 1
-    assert "claimed by west-1:8080 and west-2:8080" in claims[0] and "east" not in claims[0]
+    assert "west-1:8080" in claims[0] and "west-2:8080" in claims[0] and "east" not in claims[0]
+    assert query(target, "quarantine", "distinct cluster") == [("west",)]
 
 
 def report(broker: str, version: str, *bundles: str) -> dict[str, Any]:
@@ -288,7 +290,7 @@ def test_tables_of_topics_are_sorted_and_row_groups_end_with_a_namespace(
             for name, local in spaces.items()
         }
         put(source, f"{broker}/broker-stats-topics.json", document)
-    check(tmp_path / "out", imported(spark, source, tmp_path / "out"))
+    check(tmp_path / "out", imported(spark, source, tmp_path / "out", clusters="one"))
     for table in ("topics", "subscriptions", "consumers", "publishers"):
         (part,) = (tmp_path / "out" / table).iterdir()
         names = pq.read_table(part)["topic"].to_pylist()

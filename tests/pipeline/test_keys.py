@@ -192,13 +192,17 @@ def imported(folder: Path, lists: dict[str, tuple[str, ...]], subscriptions: Seq
     columns: dict[str, list[object]] = {name: [] for name in SUBSCRIPTIONS.names}
     for subscription, (number, (topic, names)) in product(subscriptions, enumerate(lists.items())):
         row = {
-            "subscription": subscription, "topic": f"persistent://a/b/{topic}", "namespace": "a/b",
+            "cluster": "", "subscription": subscription, "topic": f"persistent://a/b/{topic}", "namespace": "a/b",
             "type": "Key_Shared", "partitioned_topic": f"persistent://a/b/{topic}", "partition_index": -1,
             "consumers": len(names), "consumer_set": number, "told_active_consumer": None, "file": "f.json",
         }  # fmt: skip
         for name, values in columns.items():
             values.append(row.get(name, 0))
-    sets = {"consumer_set": list(range(len(lists))), "names": [list(names) for names in lists.values()]}
+    sets = {
+        "cluster": [""] * len(lists),
+        "consumer_set": list(range(len(lists))),
+        "names": [list(names) for names in lists.values()],
+    }
     for table, rows in ((SUBSCRIPTIONS, columns), (CONSUMER_SETS, sets)):
         (folder / table.name).mkdir(parents=True)
         pq.write_table(pa.table(rows, schema=table.arrow), folder / table.name / "part.parquet")
@@ -237,11 +241,11 @@ def test_the_release_is_the_one_that_brokers_reported(
     given: dict[str, str], expected: tuple[str, str], tmp_path: Path
 ) -> None:
     with replacing(tmp_path, "import") as draft:
-        brokers = [("b1:8080", "3.2.3", 0, 0, "c/b1.json"), ("b2:8080", "3.0.2", 0, 0, "c/b2.json")]
+        brokers = [("", "b1:8080", "3.2.3", 0, 0, "b1.json"), ("", "b2:8080", "3.0.2", 0, 0, "b2.json")]
         write_rows(BROKERS, draft.table(BROKERS), brokers)
-    asked = read_options(given, tmp_path)
-    assert (asked.behaviour.label, asked.rules.release_basis.value) == expected
-    assert (asked.behaviour.key_shared_ring == "name_nul_i") is (expected[0] == "3.2.3")
+    rules = read_options(given, tmp_path).rules.of("")
+    assert (rules.behaviour.label, rules.in_force.release_basis.value) == expected
+    assert (rules.behaviour.key_shared_ring == "name_nul_i") is (expected[0] == "3.2.3")
 
 
 def test_what_the_driver_reads_does_not_depend_on_keys_and_subscriptions(
@@ -254,7 +258,7 @@ def test_what_the_driver_reads_does_not_depend_on_keys_and_subscriptions(
         names = [f"s-{number}" for number in range(subscriptions)]
         tables = imported(folder / "in", {"t-0": ("a", "b")}, names[1:])
         (tables / BROKERS.name).mkdir()
-        write_rows(BROKERS, tables / BROKERS.name, [("b1:8080", "3.2.3", 0, 0, "f.json")])
+        write_rows(BROKERS, tables / BROKERS.name, [("", "b1:8080", "3.2.3", 0, 0, "f.json")])
         lines = [f"a/b,{name},key-{number}" for name in names[:-1] for number in range(subscriptions)]
         (folder / "t.csv").write_text("\n".join(["namespace,subscription,key", *lines]) + "\n")
         with monkeypatch.context() as patch:

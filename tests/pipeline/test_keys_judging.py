@@ -48,8 +48,8 @@ def judged(
     assert selector is not None and not isinstance(selector, str)
     luck = luck_of_folded(selector, folded(counts, policy), hot, exact=True)
     names = [consumer.name for consumer in consumers]
-    spread = dict(zip(KEY_SPREADS.names[3:], spread_row(luck, sum(counts.values())), strict=True))
-    return [dict(zip(KEY_LOADS.names[3:], row, strict=True)) for row in load_rows(names, luck)], spread
+    spread = dict(zip(KEY_SPREADS.names[4:], spread_row(luck, sum(counts.values())), strict=True))
+    return [dict(zip(KEY_LOADS.names[4:], row, strict=True)) for row in load_rows(names, luck)], spread
 
 
 @pytest.mark.parametrize("policy", KeyPolicy, ids=lambda each: each.value)

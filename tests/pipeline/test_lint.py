@@ -68,8 +68,8 @@ def test_findings_over_tables_are_those_over_answers(
     assert len(expected) >= at_least
     parts = [pq.read_table(part).to_pylist() for part in sorted((out / FINDINGS.name).glob("*.parquet"))]
     outcome = [tuple(row[name] for name in FINDINGS.names) for part in parts for row in part]
-    assert sorted(outcome, key=repr) == sorted((finding_row(each) for each in expected), key=repr)
-    assert [row[2] for row in outcome] == sorted((row[2] for row in outcome), reverse=True)
+    assert sorted(outcome, key=repr) == sorted((finding_row("", each) for each in expected), key=repr)
+    assert [row[5] for row in outcome] == sorted((row[5] for row in outcome), reverse=True)
     assert result.summary["tables"] == {FINDINGS.name: len(expected)}
 
 

@@ -56,7 +56,7 @@ def test_a_fleet_of_faults_has_the_causes_of_each_dump(spark: SparkSession, tmp_
         expected = findings_of(why(read_moments(source / name)), namespace=namespace)
         mine = [row for row in rows if row["namespace"] == namespace]
         reported = [tuple(row[column] for column in FINDINGS.names) for row in mine]
-        assert sorted(reported, key=repr) == sorted((finding_row(each) for each in expected), key=repr), name
+        assert sorted(reported, key=repr) == sorted((finding_row(name, each) for each in expected), key=repr), name
         cause = sample(name)["cause"]
         if cause is None:
             assert all(row["severity_level"] <= Severity.INFO for row in mine), name

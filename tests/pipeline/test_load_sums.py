@@ -19,9 +19,12 @@ def sums_row(lists: Sequence[tuple[str, ...]], held: Sequence[Sequence[int]]) ->
     """The row of one subscription whose topics have these lists, and whose consumers have so many partitions each."""
     policy = Policy.FLAG_OFF
     counts = np.array([count for each in held for count in (*each, 0)], dtype=np.float64)
-    names, keys = pa.array(lists, pa.list_(pa.string())), [pa.array([text] * len(lists)) for text in ("t/n", "s")]
+    names, keys = (
+        pa.array(lists, pa.list_(pa.string())),
+        [pa.array([text] * len(lists)) for text in ("", "t/n", "s", "topic")],
+    )
     sums = np.array([counts, 0 * counts, 2.5 * counts, 2.5 * counts])
-    loads = Loads(*keys, names, flag=np.zeros(len(lists), dtype=bool))
+    loads = Loads(keys, names, flag=np.zeros(len(lists), dtype=bool))
     (row,) = loads.tables((policy,), {policy: sums}, counts)[1].to_pylist()
     assert list(row) == list(SUBSCRIPTION_LOADS.names)
     return row
@@ -63,15 +66,27 @@ def test_a_consumer_in_several_lists_is_one_consumer_with_all_its_shares() -> No
     assert row["max_over_even"] == pytest.approx(11 / (9.9 + 1 / 9))
 
 
-def test_capacity_is_lost_where_others_wait_for_the_busiest() -> None:
+def test_what_less_busy_consumers_could_take_is_measured_in_each_list() -> None:
     row = sums_row([("a", "b"), ("c",)], [[3, 1], [8]])
-    assert (row["lost_msg_rate"], row["lists"], row["in_force"]) == (5.0, 2, True)
+    assert (row["spare_msg_rate"], row["lists"], row["in_force"]) == (2.5, 2, True)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=9))
+def test_nothing_can_be_taken_that_is_not_there(held: list[int]) -> None:
+    row = sums_row([tuple(f"c-{number}" for number in range(len(held)))], [held])
+    even = sum(held) / len(held)
+    assert row["spare_msg_rate"] == pytest.approx(2.5 * sum(max(even - own, 0) for own in held))
+    assert row["spare_msg_rate"] <= 2.5 * sum(held)
 
 
 def test_consumers_of_equal_names_are_the_first_and_the_second_in_every_list() -> None:
-    names, keys = pa.array([["b", "a", "a"], ["a"], ["c"]]), [pa.array(["t/n"] * 3), pa.array(["s", "s", "u"])]
+    names, keys = (
+        pa.array([["b", "a", "a"], ["a"], ["c"]]),
+        [pa.array([""] * 3), pa.array(["t/n"] * 3), pa.array(["s", "s", "u"]), pa.array(["x", "y", "z"])],
+    )
     sums = {policy: np.full((4, 8), [1, 2, 4, 0, 8, 0, 16, 0], dtype=float) for policy in PULSARS}
-    loads = Loads(*keys, names, flag=np.array([True, True, False])).tables(PULSARS, sums, np.zeros(8))
+    loads = Loads(keys, names, flag=np.array([True, True, False])).tables(PULSARS, sums, np.zeros(8))
     consumers, subscriptions = (rows.to_pylist() for rows in loads)
     assert [(row["subscription"], row["policy"], row["consumer"], row["partitions"]) for row in consumers] == [
         *[("s", policy.value, *held) for policy in PULSARS for held in (("a", 10), ("a", 4), ("b", 1))],

@@ -24,7 +24,7 @@ STEPS = ("rename", "write_bytes", "unlink", "remove_folder")
 def write_result(target: StorePath, word: str, job: str = "job") -> None:
     with replacing(target, job) as draft:
         writer = PartWriter(SETTINGS, draft.table(SETTINGS), 7)
-        writer.write(SETTINGS.columns_of([(word, "1", "f")]))
+        writer.write(SETTINGS.columns_of([("", word, "1", "f")]))
         writer.close()
         write_rows(FILES, draft.table(FILES), [])
         (draft.aside("staged") / "left-over").write_bytes(b"x")
@@ -69,7 +69,7 @@ def test_a_result_that_fails_leaves_the_old_one(place: StorePath) -> None:
     write_result(place, "old")
     before = names(place)
     with pytest.raises(ZeroDivisionError), replacing(place, "job") as draft:
-        write_rows(SETTINGS, draft.table(SETTINGS), [("new", "1", "f")])
+        write_rows(SETTINGS, draft.table(SETTINGS), [("", "new", "1", "f")])
         raise ZeroDivisionError
     assert (words(place), plain_words(place), names(place)) == ((["old"], "old"), ["old"], before)
 
@@ -152,7 +152,7 @@ def test_results_of_other_jobs_stay_and_one_can_be_withdrawn(place: StorePath) -
         write_rows(FILES, draft.table(FILES), [])
         write_json(draft.folder, "first.json", {})
     with replacing(place, "second") as draft:
-        write_rows(SETTINGS, draft.table(SETTINGS), [("a", "1", "f")])
+        write_rows(SETTINGS, draft.table(SETTINGS), [("", "a", "1", "f")])
         write_json(draft.folder, "second.json", {})
     withdraw(place, "second")
     assert not parts_of(place / SETTINGS.name) and parts_of(place / FILES.name)

@@ -17,7 +17,7 @@ from pipeline.storage import check_place, is_small, place_of
 @pytest.mark.parametrize(
     ("job", "name", "hint"),
     [
-        ("import", "colour", "it knows max-input, and spark.*"),
+        ("import", "colour", "it knows clusters, max-input, allow-empty, and spark.*"),
         ("import", "sprak.driver.memory", "did you mean spark.driver.memory?"),
         ("assign", "polices", "did you mean policies?"),
         ("assign", "subscriptionKeySharedUseConsistentHashing", "it knows policies, add, kill"),

@@ -28,7 +28,7 @@ def fleet(tmp_path: Path) -> FleetUnits:
     writer = PartWriter(UNITS, tmp_path, 0)
     names, levels = ["a", "b", "c"], [0, 0, 0]
     rows = [
-        (unit, "t/n", f"s{unit:02}", 1, "g", SLOTS * unit, SLOTS * (unit + 1), names, levels, None, None)
+        (unit, "g", "t/n", f"s{unit:02}", 1, "x", SLOTS * unit, SLOTS * (unit + 1), names, levels, None, None)
         for unit in range(COUNT)
     ]
     writer.write(UNITS.columns_of(rows))

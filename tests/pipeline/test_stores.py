@@ -139,8 +139,8 @@ def compare_screens(there: Any, here: Path) -> None:
     for name in SEARCHED:
         tables = (each.listing(name).columns.table.drop_columns(STAMP.names) for each in (one, other))
         assert next(tables).to_pylist() == next(tables).to_pylist()
-    opened = part_of(there, NAMESPACE, "s")
-    assert opened == part_of(here, NAMESPACE, "s") and len(opened.snapshot.topics) == 8
+    opened = part_of(there, "", NAMESPACE, "s")
+    assert opened == part_of(here, "", NAMESPACE, "s") and len(opened.snapshot.topics) == 8
 
 
 def test_a_job_reads_here_and_writes_there_and_the_other_way_round(

@@ -39,7 +39,7 @@ for name in ("_link", "_sweep", "write_rows", "write_json"):
         return _real(*args, **named)
     setattr(writing, name, wrapped)
 with writing.replacing(Path(sys.argv[1]), "job") as draft:
-    writing.write_rows(SETTINGS, draft.table(SETTINGS), [("new", "1", "f")])
+    writing.write_rows(SETTINGS, draft.table(SETTINGS), [("", "new", "1", "f")])
     writing.write_rows(FILES, draft.table(FILES), [])
     writing.write_json(draft.folder, "job.json", {"run": "new"})
 print("done")
@@ -48,7 +48,7 @@ print("done")
 
 def write_result(target: Path, word: str, job: str = "job") -> None:
     with replacing(target, job) as draft:
-        write_rows(SETTINGS, draft.table(SETTINGS), [(word, "1", "f")])
+        write_rows(SETTINGS, draft.table(SETTINGS), [("", word, "1", "f")])
         write_rows(FILES, draft.table(FILES), [])
         write_json(draft.folder, f"{job}.json", {"run": word})
 
@@ -60,7 +60,7 @@ def words(target: Path) -> tuple[list[str], str]:
 
 
 def test_a_late_attempt_of_a_task_does_not_make_a_removed_folder_again(tmp_path: Path) -> None:
-    rows = SETTINGS.columns_of([("a", "1", "f")])
+    rows = SETTINGS.columns_of([("", "a", "1", "f")])
     with pytest.raises(FileNotFoundError), Parts(tmp_path / "removed", Stamp(), 0) as parts:
         parts.write(SETTINGS, rows)
     assert not list(tmp_path.iterdir())
@@ -80,7 +80,7 @@ def test_whatever_goes_wrong_the_old_result_stays(fault: BaseException, tmp_path
     write_result(tmp_path, "old")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
     with pytest.raises(type(fault)), replacing(tmp_path, "job") as draft:
-        write_rows(SETTINGS, draft.table(SETTINGS), [("new", "1", "f")])
+        write_rows(SETTINGS, draft.table(SETTINGS), [("", "new", "1", "f")])
         raise fault
     assert words(tmp_path) == (["old"], "old")
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == before
@@ -118,7 +118,7 @@ def test_killed_at_any_step_the_old_or_the_new_result_is_there_whole(tmp_path: P
 
 def test_two_runs_do_not_write_to_one_place_at_once(tmp_path: Path) -> None:
     with replacing(tmp_path, "job") as draft:
-        write_rows(SETTINGS, draft.table(SETTINGS), [("first", "1", "f")])
+        write_rows(SETTINGS, draft.table(SETTINGS), [("", "first", "1", "f")])
         write_json(draft.folder, "job.json", {"run": "first"})
         with pytest.raises(RingsideError, match="another run is writing"), replacing(tmp_path, "other"):
             pytest.fail("this must not be reached")
@@ -199,8 +199,8 @@ def test_the_same_summary_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_a_part_holds_its_rows_and_a_discarded_one_is_gone(tmp_path: Path) -> None:
     writer, other = PartWriter(SETTINGS, tmp_path, 1), PartWriter(SETTINGS, tmp_path, 1)
     for number in range(3):
-        writer.write(SETTINGS.columns_of([("a", str(number), "f")]))
-        other.write(SETTINGS.columns_of([("b", str(number), "f")]))
+        writer.write(SETTINGS.columns_of([("", "a", str(number), "f")]))
+        other.write(SETTINGS.columns_of([("", "b", str(number), "f")]))
     other.discard()
     assert writer.close() in {path.name for path in tmp_path.iterdir()}
     assert (writer.rows, check_folder(SETTINGS, tmp_path)) == (3, 3)
@@ -208,19 +208,22 @@ def test_a_part_holds_its_rows_and_a_discarded_one_is_gone(tmp_path: Path) -> No
 
 def test_texts_may_be_written_as_dictionaries_and_are_read_as_texts(tmp_path: Path) -> None:
     writer = PartWriter(SETTINGS, tmp_path, 0)
-    plain = SETTINGS.columns_of([("a", "x", "f"), ("a", "y", "f")])
-    arrays = [plain["name"].combine_chunks().dictionary_encode(), plain["value"], plain["file"]]
+    plain = SETTINGS.columns_of([("", "a", "x", "f"), ("", "a", "y", "f")])
+    arrays = [plain["cluster"], plain["name"].combine_chunks().dictionary_encode(), plain["value"], plain["file"]]
     writer.write(pa.Table.from_arrays(arrays, names=list(SETTINGS.names)))
     writer.close()
     assert check_folder(SETTINGS, tmp_path) == 2
 
 
+FIRST = ("cluster string", "name string")
+
+
 @pytest.mark.parametrize(
     ("table", "rows", "reason"),
     [
-        (Table("settings", ("name string", "value bigint", "file string")), [("a", 1, "f")], "value"),
-        (Table("settings", ("name string", "file string")), [("a", "f")], "value"),
-        (Table("settings", ("name string", "value string?", "file string")), [("a", None, "f")], "empty places"),
+        (Table("settings", (*FIRST, "value bigint", "file string")), [("", "a", 1, "f")], "value"),
+        (Table("settings", (*FIRST, "file string")), [("", "a", "f")], "value"),
+        (Table("settings", (*FIRST, "value string?", "file string")), [("", "a", None, "f")], "empty places"),
     ],
     ids=["type", "missing", "empty"],
 )
@@ -237,4 +240,4 @@ def test_every_table_has_a_name_and_columns_of_its_own() -> None:
     for table in EVERY_TABLE:
         assert len(set(table.names)) == len(table.names)
         assert table.columns_of([]).schema == table.arrow
-    assert CONSUMER_SETS.columns_of([(1, ["a", "b"])])["names"].to_pylist() == [["a", "b"]]
+    assert CONSUMER_SETS.columns_of([("", 1, ["a", "b"])])["names"].to_pylist() == [["a", "b"]]

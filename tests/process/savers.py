@@ -111,7 +111,7 @@ def prepare_result(place: Path) -> None:
 def written(word: str, tables: tuple[Table, ...], place: Path, say: Say) -> None:
     with replacing(place, "job") as draft:
         for table in tables:
-            write_rows(table, draft.table(table), [(word, "1", "f")] if table is SETTINGS else [])
+            write_rows(table, draft.table(table), [("", word, "1", "f")] if table is SETTINGS else [])
         write_json(draft.folder, "job.json", {"run": word})
     say(DONE)
 

@@ -142,7 +142,7 @@ class Launcher:
 
     def first(self) -> Launched:
         if self._name == "part":
-            return self._part(_results("part"), Chosen(fleet_scenes.NAMESPACE, "", None))
+            return self._part(_results("part"), Chosen("", fleet_scenes.NAMESPACE, "", None))
         if self._name in FLEETS:
             return self._fleet(_results(self._name), None)
         return self._simulator(RingsideApp, _scene(self._name))

@@ -30,9 +30,11 @@ def topic(index: int) -> str:
 
 
 def write(folder: Path, table: Table, rows: list[tuple[Any, ...]], stamp: Stamp, part: int = 0) -> None:
-    """One part of a table, stamped as the jobs stamp it."""
+    """One part of a table, stamped as the jobs stamp it, of rows without their cluster: there is only one."""
     (folder / table.name).mkdir(parents=True, exist_ok=True)
-    pq.write_table(stamp.on(table.columns_of(rows)), folder / table.name / f"part-{part}.parquet")
+    pq.write_table(
+        stamp.on(table.columns_of([("", *row) for row in rows])), folder / table.name / f"part-{part}.parquet"
+    )
 
 
 def result(folder: Path, day: str, part: int = 0) -> Path:
@@ -48,7 +50,30 @@ def result(folder: Path, day: str, part: int = 0) -> Path:
                 owners.append((name, topic(index), NAMESPACE, index, policy, "", False, owner, owner, False, 1.0, 1.0))
     write(folder, schemas.ASSIGNMENTS, owners, stamp, part)
     loads = [
-        (NAMESPACE, name, policy, False, 5, 3, 0, 2, 1.0, 1.0, 1.0, 1.0, 1.0, 0, 0, 1.0, policy == in_force, 1, 0.0)
+        (
+            NAMESPACE,
+            name,
+            policy,
+            False,
+            5,
+            3,
+            0,
+            2,
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            0,
+            0,
+            1.0,
+            policy == in_force,
+            1,
+            0.0,
+            None,
+            None,
+            None,
+        )
         for name, in_force in (("billing", "flag_on"), ("audit", "flag_off"))
         for policy in ("flag_off", "flag_on")
     ]
@@ -81,12 +106,13 @@ def result(folder: Path, day: str, part: int = 0) -> Path:
 
 def _worst(name: str, kind: str, uneven: float | None, idle: int, lost: float, verdict: str | None) -> tuple[Any, ...]:
     return (
-        NAMESPACE, name, kind, "flag_on", 5, 3, idle, uneven, None, 0, 0, verdict, 0, None, 1.0, 0, uneven, 1, lost
+        NAMESPACE, name, kind, "flag_on", 5, 3, idle, uneven, None, 0, 0, verdict, 0, None, 1.0, 0, uneven, 1, lost,
+        None, None, None,
     )  # fmt: skip
 
 
 def _finding(rule: str, severity: str, subscription: str, what: str) -> tuple[Any, ...]:
-    return (rule, severity, 2, NAMESPACE, subscription, "", "", "", 1, what, "mend it", [])
+    return (NAMESPACE, subscription, rule, severity, 2, "", "", "", 1, what, "mend it", [])
 
 
 def both_days(folder: Path) -> tuple[str, str]:

@@ -16,16 +16,16 @@ from engine.views.fleet.summary import (
     FILE_NAME,
     VERSION,
     Agreement,
+    ClusterRules,
     FindingCount,
     FleetSummary,
     FleetTotals,
-    GroupRules,
     PolicyTotals,
     QuarantineCount,
     summary_text,
 )
 from pipeline import schemas
-from pipeline.reading.rows import Rows
+from pipeline.reading.rows import FileClusters, Rows
 from pipeline.reading.topics import topics_read
 from pipeline.schemas import Table
 
@@ -35,6 +35,11 @@ NAMES = ("billing-0", "billing-1", "billing-2")
 
 
 def write(folder: Path, table: Table, rows: list[tuple[Any, ...]]) -> None:
+    """One table of one part, of rows without their cluster: there is only one."""
+    write_clusters(folder, table, [("", *row) for row in rows])
+
+
+def write_clusters(folder: Path, table: Table, rows: list[tuple[Any, ...]]) -> None:
     """One table of one part."""
     (folder / table.name).mkdir(parents=True)
     pq.write_table(table.columns_of(rows), folder / table.name / "part-0.parquet")
@@ -68,10 +73,11 @@ def small_result(folder: Path) -> Path:
     write(
         folder, schemas.WORST_SUBSCRIPTIONS,
         [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.5, 2.75, 4, 1, None, 2, "warning", 13.0, 65,
-          2.5, 1, 4.5),
+          2.5, 1, 4.5, None, None, None),
          (NAMESPACE, "orders", "Key_Shared", "auto_split", 1, 2, 0, 1.25, None, 0, 0, "CHANCE", 0, None, 1.0, 5,
-          1.25, 1, 0.0),
-         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5, None, 1, 0.0)],
+          1.25, 1, 0.0, None, None, None),
+         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5, None, 1, 0.0,
+          None, None, None)],
     )  # fmt: skip
     write(
         folder, schemas.WORST_NAMESPACES,
@@ -80,9 +86,9 @@ def small_result(folder: Path) -> Path:
     )  # fmt: skip
     write(
         folder, schemas.FINDINGS,
-        [("failover-names-collide", "warning", 2, NAMESPACE, "billing", "", "", "billing-1", 12,
+        [(NAMESPACE, "billing", "failover-names-collide", "warning", 2, "", "", "billing-1", 12,
           "billing-1 keeps 90 of 100 points", "give all numbers one width", [{"name": "points_kept", "value": 90.0}]),
-         ("bundle-hot-topic", "info", 1, "", "", "", "", "", 0, "one broker has all", "unload a bundle", [])],
+         ("", "", "bundle-hot-topic", "info", 1, "", "", "", 0, "one broker has all", "unload a bundle", [])],
     )  # fmt: skip
     write(
         folder, schemas.QUARANTINE,
@@ -101,7 +107,7 @@ SUMMARY = FleetSummary(
     (PolicyTotals("flag_on", False, True, 13, 0, 4, 1, 2.5),), (), (), (), (),
     (FindingCount("failover-names-collide", "warning", 1), FindingCount("bundle-hot-topic", "info", 1)),
     (QuarantineCount("import", "topics", "bad", 4, 1), QuarantineCount("import", "topics", "superseded", 9, 1)), {},
-    (GroupRules("", "4.0.7", "reported", True, "inferred", 12, 12),), Agreement(12, 12),
+    (ClusterRules("", "4.0.7", "reported", True, "inferred", 12, 12),), Agreement(12, 12),
 )  # fmt: skip
 
 
@@ -111,8 +117,9 @@ def imported(snapshot: Snapshot, folder: Path) -> Path:
     bundles = [snapshot.bundle_of_topic.get(name) for name in snapshot.topics]
     rows.add_topics(topics_read(rows, snapshot.topics.values(), bundles))
     for table in (schemas.TOPICS, schemas.SUBSCRIPTIONS, schemas.CONSUMERS):
-        write(folder, table, [tuple(row.values()) for row in rows.topic_tables()[table].to_pylist()])
-    write(folder, schemas.CONSUMER_SETS, [(number, list(names)) for names, number in rows.sets.items()])
+        columns = rows.topic_tables(FileClusters())[table]
+        write_clusters(folder, table, [tuple(row.values()) for row in columns.to_pylist()])
+    write(folder, schemas.CONSUMER_SETS, [(number, list(names)) for (_, names), number in rows.sets.items()])
     write(folder, schemas.BROKERS, [("b:8080", snapshot.version or "", 0, 0, "b.json")])
     pieces = [
         (f"{name}/{at}", name, "", at, lower, upper, "b.json")
@@ -142,7 +149,7 @@ def installation(folder: Path) -> Path:
     result = np.where(uneven > 2.2, 1 + at % 3, at % 11 == 0).astype(int)
     worst = np.where(uneven > 3.2, "error", np.where(uneven > 2.2, "warning", "info"))
     columns = {
-        "namespace": pa.array(space),
+        "cluster": pa.array([""] * count), "namespace": pa.array(space),
         "subscription": pa.array(np.char.add(np.char.add(names[at * 13 % 8], "-"), (at // spaces + 1).astype(str))),
         "type": pa.array(np.where(keyed, "Key_Shared", "Failover")),
         "policy": pa.array(np.where(keyed, "auto_split", "flag_on")),
@@ -154,7 +161,9 @@ def installation(folder: Path) -> Path:
         "findings": pa.array(result), "worst_severity": pa.array(worst, mask=result == 0),
         "msg_rate_out": pa.array(rate), "msg_backlog_entries": pa.array(at * 977 % 4_001 * (at % 4 == 0)),
         "max_over_even": pa.array(uneven, mask=at % 29 == 7), "lists": pa.array(1 + (at % 37 == 3)),
-        "lost_msg_rate": pa.array(np.round(rate * (uneven - 1.0), 1)),
+        "spare_msg_rate": pa.array(np.round(rate * (1.0 - 1.0 / uneven), 1)),
+        "worst_topic": pa.nulls(count, pa.string()), "worst_consumers": pa.nulls(count, pa.int64()),
+        "worst_active": pa.nulls(count, pa.int64()),
     }  # fmt: skip
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
     table = table.sort_by([("max_over_mean", "descending"), ("idle", "descending")])
@@ -184,6 +193,7 @@ def large_result(folder: Path, rows: int) -> Path:
     at = np.arange(rows)
     uneven = 1.0 + (at * 7919 % 100_003) / 5_000.0
     columns = {
+        "cluster": pa.array([""] * rows),
         "namespace": pa.array(np.char.add("tenant/ns-", (at % 1000).astype(str))),
         "subscription": pa.array(np.char.add("sub-", at.astype(str))),
         "type": pa.array(["Failover"] * rows),
@@ -198,7 +208,9 @@ def large_result(folder: Path, rows: int) -> Path:
         "worst_severity": pa.nulls(rows, pa.string()),
         "msg_rate_out": pa.array(at * 31 % 10_007 / 8.0), "msg_backlog_entries": pa.array(at * 13 % 1_009),
         "max_over_even": pa.array(uneven, mask=at % 11 == 0), "lists": pa.array(at * 0 + 1),
-        "lost_msg_rate": pa.array(at * 0.0),
+        "spare_msg_rate": pa.array(at * 0.0),
+        "worst_topic": pa.nulls(rows, pa.string()), "worst_consumers": pa.nulls(rows, pa.int64()),
+        "worst_active": pa.nulls(rows, pa.int64()),
     }  # fmt: skip
     (folder / "worst_subscriptions").mkdir(parents=True)
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
@@ -219,5 +231,5 @@ def with_brokers(folder: Path) -> Path:
         ("us", "us-1:8080", None, None, None, 3, 3, 12, 0.0, 0.0, 0, 0, 0, 0, 0, "no-forecast", None, None, None,
          ""),
     ]  # fmt: skip
-    write(folder, schemas.BALANCE_BROKERS, rows)
+    write_clusters(folder, schemas.BALANCE_BROKERS, rows)
     return folder

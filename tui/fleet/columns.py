@@ -81,12 +81,14 @@ class FleetList:
         return replace(self, columns=kept)
 
 
+_CLUSTER: Final = FleetColumn("cluster", "cluster", "name", _NAME_CELLS, 1, "its cluster", empty=ONE_CLUSTER)
 _MAX_OVER_EVEN: Final = "the most times its even share that a consumer has, of what it reads: 1 is even"
 SUBSCRIPTIONS: Final = FleetList(
     "worst_subscriptions",
     "subscriptions",
     "subscription",
     (
+        _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
         FleetColumn("max_over_even", "max/even", "times", 11, 0, _MAX_OVER_EVEN),
@@ -95,7 +97,14 @@ SUBSCRIPTIONS: Final = FleetList(
         FleetColumn("consumers", "cons", "count", 7, 2, "connected consumers"),
         FleetColumn("idle", "idle", "count", 7, 2, "consumers that get nothing"),
         FleetColumn("msg_rate_out", "msg/s", "count", 8, 2, "messages per second to its consumers"),
-        FleetColumn("lost_msg_rate", "lost/s", "count", 8, 4, "messages/s that the others could take besides"),
+        FleetColumn(
+            "spare_msg_rate",
+            "spare/s",
+            "count",
+            8,
+            4,
+            "messages/s that less busy consumers would get if all were even",
+        ),
         FleetColumn("findings", "finds", "count", 8, 5, "what the doctor found"),
         FleetColumn("worst_severity", "worst", "severity", 8, 6, "the worst of it: error, warning or info"),
         FleetColumn("max_over_mean_rate", "rate m/m", "times", 11, 7, "max/mean by messages instead of partitions"),
@@ -114,6 +123,7 @@ NAMESPACES: Final = FleetList(
     "namespaces",
     "namespace",
     (
+        _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn("worst_max_over_even", "max/even", "times", 11, 0, f"of its worst subscription {_MAX_OVER_EVEN}"),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
@@ -139,6 +149,7 @@ FINDINGS: Final = FleetList(
     (
         FleetColumn("severity_level", "severity", "severity", 11, 0, "error, warning or info"),
         FleetColumn("rule", "rule", "name", 26, 1, "the rule of the doctor that found it"),
+        _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
         FleetColumn("topics", "topics", "count", 9, 3, "how many topics it concerns"),
@@ -153,7 +164,8 @@ SET_ASIDE: Final = FleetList(
     "set aside",
     "problem",
     (
-        FleetColumn("kind", "kind", "word", 12, 0, "bad, superseded by a better answer, or a mere note"),
+        _CLUSTER,
+        FleetColumn("kind", "kind", "word", 12, 0, "bad, superseded by a better answer, contested, or a mere note"),
         FleetColumn("table", "table", "word", 15, 2, "the table whose records are missing"),
         FleetColumn("rows", "records", "count", 10, 0, "how many were set aside"),
         FleetColumn("file", "file", "name", _NAME_CELLS, 0, "the file"),

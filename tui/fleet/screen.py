@@ -41,17 +41,19 @@ _WORDS: Final = ("z", "a")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace.
+    """What of a cluster is to be opened; ``namespace`` is "" for its brokers, ``subscription`` for a whole namespace.
 
     ``listed_flag`` is the flag that the numbers of the list are of, None where that is unknown. ``first`` names the
-    subscription of a namespace that is shown first, "" for any. ``cluster``: its brokers instead.
+    subscription of a namespace that is shown first, "" for any; ``topic`` a topic of the list of consumers in it that
+    makes the number of the row.
     """
 
-    namespace: str
-    subscription: str
-    listed_flag: bool | None
+    cluster: str
+    namespace: str = ""
+    subscription: str = ""
+    listed_flag: bool | None = None
     first: str = ""
-    cluster: str | None = None
+    topic: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ class FleetScreen(RingsideScreen[None]):
 
     def _list(self, table: str) -> FleetList:
         known = next((known_list for known_list in LISTS if known_list.table == table), SUBSCRIPTIONS)
-        return known.having(self._results.listing(known.table).columns.names)
+        names = set(self._results.listing(known.table).columns.names)
+        return known.having(names if known is BROKERS or self._results.has_clusters else names - {"cluster"})
 
     # what is shown
 
@@ -345,7 +348,7 @@ class FleetScreen(RingsideScreen[None]):
         if not self._shown.opens:
             self.say("refusal", "What was set aside cannot be opened: see below what to do, then run the jobs again.")
         elif self._shown.table == BROKERS.table:
-            self.post_message(self.Opened(Chosen("", "", None, cluster=str(row["cluster"]))))
+            self.post_message(self.Opened(Chosen(str(row["cluster"]))))
         elif not row["namespace"]:
             self.say("refusal", "This finding is of no namespace, so there is nothing to open.")
         else:
@@ -353,4 +356,8 @@ class FleetScreen(RingsideScreen[None]):
             subscription = "" if opens_all else str(row["subscription"])
             flag = self._results.listed_flag(row["policy"] if self._shown.table == SUBSCRIPTIONS.table else None)
             first = str(row["worst_subscription"] or "") if opens_all else ""
-            self.post_message(self.Opened(Chosen(str(row["namespace"]), subscription, flag, first)))
+            chosen = Chosen(
+                str(row["cluster"]), str(row["namespace"]), subscription, flag, first,
+                str(row.get("worst_topic") or ""),
+            )  # fmt: skip
+            self.post_message(self.Opened(chosen))

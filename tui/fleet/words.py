@@ -37,6 +37,7 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
     if disagreeing:
         pieces.append(f"{disagreeing:,} of {summary.agreement.reported:,} reported active consumers DISAGREE")
     pieces += [
+        *([counted(totals.clusters, "cluster")] if totals.clusters > 1 else []),
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
         counted(totals.topics, "topic"),
@@ -50,7 +51,7 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
 
 
 def _releases(summary: FleetSummary) -> str:
-    """The releases whose rules are in force, with how they are known, those of most groups first."""
+    """The releases whose rules are in force, with how they are known, those of most clusters first."""
     releases = Counter(f"Pulsar {safe_name(rule.release)} ({rule.release_basis})" for rule in summary.rules)
     return ", ".join(words for words, _ in releases.most_common(3))
 
@@ -103,7 +104,7 @@ def _counts(
         more = [(f"+{quantity(findings.total() - findings[kept[0]])}", dim)] if brief == 1 and len(present) > 1 else []
         return [*counts, *more] or [("none", dim)]
     if shown is SET_ASIDE and summary is not None:
-        bad = sum(row.rows for row in summary.quarantine if row.kind == "bad")
+        bad = sum(row.rows for row in summary.quarantine if row.kind in ("bad", "contested"))
         others = sum(row.rows for row in summary.quarantine) - bad
         counts = [(f"{_number(bad, brief)} bad", hex_colour(colours.warn))] if bad else []
         if not brief and others:
@@ -130,9 +131,13 @@ def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
     return _finding(row) if shown.table == FINDINGS.table else _problem(row)
 
 
+def _cluster(row: Mapping[str, Any]) -> str:
+    return f"{safe_name(row['cluster'])}: " if row["cluster"] else ""
+
+
 def _subscription(row: Mapping[str, Any]) -> str:
     parts = [
-        f"{safe_name(row['namespace'])} {safe_name(row['subscription'])}: {row['type']}, "
+        f"{_cluster(row)}{safe_name(row['namespace'])} {safe_name(row['subscription'])}: {row['type']}, "
         f"{counted(row['partitions'], 'partition')}, {counted(row['consumers'], 'consumer')}"
         + (f" in {row['lists']:,} lists" if row.get("lists", 1) > 1 else "")
         + (f", {row['idle']:,} idle" if row["idle"] else ""),
@@ -142,8 +147,11 @@ def _subscription(row: Mapping[str, Any]) -> str:
         by_messages = by_rate is not None and row["type"] == "Failover" and row.get("lists", 1) == 1
         by_rate_text = f", {by_rate:,.2f} by messages" if by_messages else ""
         parts.append(f"the busiest has {uneven:,.2f} times its even share{by_rate_text}")
-        if row.get("lost_msg_rate"):
-            parts.append(f"the others could take {out_rate(row['lost_msg_rate'])} more")
+        if row.get("worst_topic") and row.get("lists", 1) > 1:
+            local = row["worst_topic"].rpartition("/")[2]
+            parts.append(f"worst: {safe_name(local)}, {row['worst_active']:,} of {row['worst_consumers']:,} active")
+        if row.get("spare_msg_rate"):
+            parts.append(f"an even spread gives {out_rate(row['spare_msg_rate'])} to less busy consumers")
     elif row["type"] == "Key_Shared":
         parts.append("no key trace shows how even it is")
     if row["findings"]:
@@ -158,7 +166,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
 
 def _namespace(row: Mapping[str, Any]) -> str:
     parts = [
-        f"{safe_name(row['namespace'])}: {counted(row['topics'], 'topic')}, "
+        f"{_cluster(row)}{safe_name(row['namespace'])}: {counted(row['topics'], 'topic')}, "
         f"{counted(row['subscriptions'], 'subscription')}, {counted(row['bundles'], 'bundle')}"
         + (f", {row['bundles_to_split']:,} to split" if row["bundles_to_split"] else "")
     ]
@@ -199,7 +207,7 @@ def _broker(row: Mapping[str, Any]) -> str:
 def _finding(row: Mapping[str, Any]) -> list[str]:
     # A topic or a bundle names its namespace.
     first = () if row.get("bundle") or row.get("topic") else ("namespace",)
-    places = (*first, "subscription", "bundle", "topic", "consumer")
+    places = (*(("cluster",) if row["cluster"] else ()), *first, "subscription", "bundle", "topic", "consumer")
     where = ", ".join(f"{label} {safe_name(row[label])}" for label in places if row.get(label))
     numbers = ", ".join(f"{number['name']} {number['value']:g}" for number in row.get("numbers") or ())
     lines = [f"{row['severity']}: {row['what']}", f"where: {where}"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
 
 MANY_TOPICS: Final = 20_000
 """With more of them in its namespace, one subscription is opened with its own topics alone."""
+_Conditions: TypeAlias = Sequence[tuple[str, str, Any]]
 _Key = tuple[str, str]
 """A subscription and one of its topics or partitions."""
 _DISPATCHER: Final = (
@@ -33,16 +34,18 @@ _TOPIC: Final = (
 
 
 def part_of(
-    folder: ResultFolder, namespace: str, subscription: str = "", *, listed_flag: bool | None = None
+    folder: ResultFolder, cluster: str, namespace: str, subscription: str = "", *, listed_flag: bool | None = None
 ) -> FleetPart:
-    """A namespace with all its subscriptions, or with one of them. Raises ``InputError`` for missing tables.
+    """A namespace of a cluster with all its subscriptions, or with one of them.
+
+    Raises ``InputError`` for missing tables.
 
     O(dispatchers + topics of the namespace), and the consumers of one dispatcher for each list of them.
     """
     refusal = refuse_namespace(namespace)
     if refusal is not None:
         raise InputError(f"{folder.name}: {refusal.message}")
-    conditions: list[tuple[str, str, Any]] = [("namespace", "=", namespace)]
+    conditions: list[tuple[str, str, Any]] = [("cluster", "=", cluster), ("namespace", "=", namespace)]
     mine = [*conditions, ("subscription", "=", subscription)] if subscription else conditions
     dispatchers = read_table(folder, "subscriptions", _DISPATCHER, mine)
     dispatchers = dispatchers.sort_by([("partitioned_topic", "ascending"), ("partition_index", "ascending")])
@@ -52,7 +55,8 @@ def part_of(
         own = topics.filter(pc.is_in(topics.column("topic"), pc.unique(dispatchers.column("topic"))))
         topics, left_out = own, len(topics) - len(own)
     where = f"{namespace}, subscription {subscription}" if subscription else namespace
-    facts, bundle_of_topic = _topics(topics, _subscriptions(folder, namespace, dispatchers))
+    where = f"{cluster}: {where}" if cluster else where
+    facts, bundle_of_topic = _topics(topics, _subscriptions(folder, conditions, dispatchers))
     faults = {name: fault for name in facts if (fault := topic_fault(name))}
     if faults:
         facts = {name: topic_facts for name, topic_facts in facts.items() if name not in faults}
@@ -60,10 +64,10 @@ def part_of(
     snapshot = Snapshot(
         source=f"{folder.name}: {where}",
         topics=facts,
-        bundles=_bundles(folder, namespace),
+        bundles=_bundles(folder, namespace, conditions),
         bundle_of_topic=bundle_of_topic,
-        settings=_settings(folder),
-        version=_release(folder),
+        settings=_settings(folder, conditions[:1]),
+        version=_release(folder, conditions[:1]),
         problems=problems,
     )
     return FleetPart(snapshot, listed_flag, subscription, left_out)
@@ -86,19 +90,21 @@ def _topics(
     return by_topic, ranges
 
 
-def _subscriptions(folder: ResultFolder, namespace: str, rows: Any) -> dict[str, tuple[SubscriptionFacts, ...]]:
+def _subscriptions(
+    folder: ResultFolder, conditions: _Conditions, rows: Any
+) -> dict[str, tuple[SubscriptionFacts, ...]]:
     """The subscriptions of each topic. Details of consumers are read of one dispatcher for each list of consumers.
 
     Other dispatchers with that list share them; of Key_Shared they have names only, since each has its own ranges.
     """
-    names = _consumer_sets(folder, rows.column("consumer_set"))
+    names = _consumer_sets(folder, conditions[0][2], rows.column("consumer_set"))
     dispatchers = list(zip(*(rows.column(name).to_pylist() for name in _DISPATCHER), strict=True))
     first: dict[tuple[object, ...], _Key] = {}
     for subscription, topic, parent, kind, number, *_ in dispatchers:
         if names.get(number):
             first.setdefault(_sharing(subscription, parent, kind, number), (subscription, topic))
     keyed = {source for (*_, kind), source in first.items() if kind == KEY_SHARED}
-    consumers, unacked = _consumers(folder, namespace, set(first.values()), keyed)
+    consumers, unacked = _consumers(folder, conditions, set(first.values()), keyed)
     shared = {number: tuple(ConsumerFacts(name=name) for name in listed) for number, listed in names.items()}
     by_topic: dict[str, list[SubscriptionFacts]] = {}
     for subscription, topic, parent, kind, number, active, rate, throughput, backlog, waiting, _ in dispatchers:
@@ -125,16 +131,18 @@ def _sharing(subscription: str, parent: str, kind: str, number: int) -> tuple[ob
     return subscription, parent if kind == KEY_SHARED else number, kind
 
 
-def _consumer_sets(folder: ResultFolder, numbers: Any) -> dict[int, tuple[str, ...]]:
+def _consumer_sets(folder: ResultFolder, cluster: str, numbers: Any) -> dict[int, tuple[str, ...]]:
     wanted = pc.unique(numbers)
     if not len(wanted):
         return {}
-    rows = read_table(folder, "consumer_sets", None, pc.field("consumer_set").isin(wanted)).to_pydict()
+    rows = read_table(
+        folder, "consumer_sets", None, (pc.field("cluster") == cluster) & pc.field("consumer_set").isin(wanted)
+    ).to_pydict()
     return {number: tuple(names) for number, names in zip(rows["consumer_set"], rows["names"], strict=True)}
 
 
 def _consumers(
-    folder: ResultFolder, namespace: str, sources: set[_Key], keyed: set[_Key]
+    folder: ResultFolder, conditions: _Conditions, sources: set[_Key], keyed: set[_Key]
 ) -> tuple[dict[_Key, tuple[ConsumerFacts, ...]], dict[_Key, int]]:
     """The consumers of some dispatchers, and the unacknowledged messages of every dispatcher of their subscriptions.
 
@@ -142,18 +150,10 @@ def _consumers(
     """
     if not sources or not parts_of(folder, "consumers"):
         return {}, {}
-    topic = pc.field("topic")
-    inside = [
-        # A range of names, so that row groups without any of them are skipped.
-        (topic >= f"{domain}://{namespace}/") & (topic < f"{domain}://{namespace}0")
-        for domain in ("persistent", "non-persistent")
-    ]
-    subscriptions = pa.array(sorted({name for name, _ in sources}), pa.string())
+    subscriptions = sorted({name for name, _ in sources})
     columns = ("subscription", "topic", "position", "consumer", "connected_since", "unacked_messages",
                "key_hash_ranges")  # fmt: skip
-    rows = read_table(
-        folder, "consumers", columns, (inside[0] | inside[1]) & pc.field("subscription").isin(subscriptions)
-    )
+    rows = read_table(folder, "consumers", columns, [*conditions, ("subscription", "in", subscriptions)])
     sums = rows.group_by(["subscription", "topic"]).aggregate([("unacked_messages", "sum")])
     waiting = {(row["subscription"], row["topic"]): row["unacked_messages_sum"] or 0 for row in sums.to_pylist()}
     topics = pa.array(sorted({name for _, name in sources}), pa.string())
@@ -175,20 +175,20 @@ def _consumers(
     return {key: tuple(listed) for key, listed in consumers.items()}, waiting
 
 
-def _bundles(folder: ResultFolder, namespace: str) -> dict[str, BundleList]:
+def _bundles(folder: ResultFolder, namespace: str, conditions: _Conditions) -> dict[str, BundleList]:
     if not parts_of(folder, "bundles"):
         return {}
-    rows = read_table(folder, "bundles", ("lower", "upper"), [("namespace", "=", namespace)]).to_pydict()
+    rows = read_table(folder, "bundles", ("lower", "upper"), conditions).to_pydict()
     boundaries = tuple(sorted({*rows["lower"], *rows["upper"]}))
     whole = boundaries and not isinstance(namespace_bundles(namespace, boundaries), Rejection)
     return {namespace: BundleList(boundaries)} if whole else {}
 
 
-def _settings(folder: ResultFolder) -> BrokerSettings | None:
-    """The brokers' settings, None where no answer had any: then they are inferred."""
+def _settings(folder: ResultFolder, conditions: _Conditions) -> BrokerSettings | None:
+    """The settings of a cluster's brokers, None where no answer had any: then they are inferred."""
     if not parts_of(folder, "settings"):
         return None
-    rows: Iterable[Mapping[str, str]] = read_table(folder, "settings", ("name", "value")).to_pylist()
+    rows: Iterable[Mapping[str, str]] = read_table(folder, "settings", ("name", "value"), conditions).to_pylist()
     settings = None
     for row in rows:
         settings = settings or BrokerSettings()
@@ -198,10 +198,10 @@ def _settings(folder: ResultFolder) -> BrokerSettings | None:
     return settings
 
 
-def _release(folder: ResultFolder) -> str | None:
+def _release(folder: ResultFolder, conditions: _Conditions) -> str | None:
     """The release that most brokers have; the first by name of equally many."""
     if not parts_of(folder, "brokers"):
         return None
-    rows = read_table(folder, "brokers", ("version",)).to_pydict()
+    rows = read_table(folder, "brokers", ("version",), conditions).to_pydict()
     versions = [version for version in rows["version"] if version]
     return max(sorted(set(versions)), key=versions.count) if versions else None

@@ -23,14 +23,15 @@ FINDINGS: Final = "findings"
 SET_ASIDE: Final = "quarantine"
 BROKERS: Final = "balance_brokers"
 SEARCHED: Final[Mapping[str, tuple[str, ...]]] = {
-    SUBSCRIPTIONS: ("namespace", "subscription"),
-    NAMESPACES: ("namespace",),
-    FINDINGS: ("rule", "namespace", "subscription", "bundle", "topic", "consumer"),
-    SET_ASIDE: ("file", "place", "reason", "table"),
+    SUBSCRIPTIONS: ("cluster", "namespace", "subscription"),
+    NAMESPACES: ("cluster", "namespace"),
+    FINDINGS: ("rule", "cluster", "namespace", "subscription", "bundle", "topic", "consumer"),
+    SET_ASIDE: ("cluster", "file", "place", "reason", "table"),
     BROKERS: ("cluster", "broker", "next_outcome"),
 }
 """In which columns of a list a filter looks for parts of names."""
 REPEATED: Final = (
+    "cluster",
     "namespace",
     "type",
     "policy",
@@ -87,6 +88,11 @@ class FleetResults:
             table = self._set_aside() if name == SET_ASIDE else self._table(name)
             self._lists[name] = whole(Columns(table, SEARCHED[name]))
         return self._lists[name]
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether there is more than one cluster, as far as is known."""
+        return self.summary is not None and self.summary.totals.clusters > 1
 
     def listed_flag(self, policy: str | None = None) -> bool | None:
         """The flag of the rule ``policy``, else of the one that the lists are of; None where that is unknown."""

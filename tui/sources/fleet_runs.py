@@ -19,6 +19,7 @@ from engine.views.fleet.difference import (
     MEASURES,
     FindingColumns,
     FindingPlace,
+    NameColumns,
     OwnerColumns,
     Run,
     RunColumns,
@@ -28,11 +29,12 @@ from tui.sources.fleet_tables import ResultFolder, first_line, parts_of, read_ta
 
 COMPARED: Final = ("assignments", "subscription_loads", "worst_subscriptions", "findings", "topics", "brokers")
 """The tables that a comparison reads, of which a run may lack some."""
-_OWNERS: Final = ("namespace", "subscription", "topic", "active_consumer")
-_SUBSCRIPTIONS: Final = ("namespace", "subscription", "type", "verdict", *MEASURES)
+_OWNERS: Final = ("cluster", "namespace", "subscription", "topic", "active_consumer")
+_SUBSCRIPTIONS: Final = ("cluster", "namespace", "subscription", "type", "verdict", *MEASURES)
 _FINDING: Final = tuple(field.name for field in fields(FindingPlace))
 _FEW: Final = (
-    "namespace", "subscription", "policy", "active_consumer", "type", "verdict", "rule", "severity", "run_id",
+    "cluster", "namespace", "subscription", "policy", "active_consumer", "type", "verdict", "rule", "severity",
+    "run_id",
 )  # fmt: skip
 """Columns with few different values."""
 
@@ -106,7 +108,7 @@ class _ArrowNames(Sequence[str]):
 
 def coded(before: Any, after: Any) -> Coded:
     """Two ``pyarrow.ChunkedArray`` of texts, both plain or both dictionaries, with codes that they share. O(rows)."""
-    chunks = [*before.chunks, *after.chunks]
+    chunks = [chunk for chunk in (*before.chunks, *after.chunks) if len(chunk)]
     if not chunks:
         return Coded((), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     both = pa.chunked_array(chunks)
@@ -135,11 +137,11 @@ def runs_of(before: RunTables, after: RunTables) -> tuple[Run, Run]:
 
 
 def _run(tables: RunTables) -> Run:
-    """The run that made the comparison's first table, and the moment that it is of."""
+    """The run that made the first of the compared tables that has a row, and the moment that it is of."""
     name = next(name for name in ("worst_subscriptions", *COMPARED) if tables.has(name))
     moment = ["snapshot_time"] if name == "worst_subscriptions" else []
     table = tables.read(name, moment)
-    run_id = tables.run_id or next(iter(_values(table.column("run_id"))), "")
+    run_id = tables.run_id or next(iter(_values(table.column("run_id")) or sorted(tables.run_ids())), "")
     latest = None
     if moment:  # Spark writes moments of UTC in a form that does not say so
         times = table.column("snapshot_time").cast(pa.timestamp("us", "UTC"), safe=False)
@@ -169,13 +171,13 @@ def columns_of(before: RunTables, after: RunTables) -> tuple[RunColumns, tuple[s
 
 def _owners(before: RunTables, after: RunTables) -> OwnerColumns:
     old, new = _owners_of(before), _owners_of(after)
-    named = {name: coded(old.column(name), new.column(name)) for name in ("namespace", "subscription", "topic")}
+    named = {name: coded(old.column(name), new.column(name)) for name in _OWNERS[:4]}
     return OwnerColumns(**named, owner=coded(old.column("active_consumer"), new.column("active_consumer")))
 
 
 def _owners_of(tables: RunTables) -> Any:
     """Assignments under the policy in force; which one that is may differ between subscriptions."""
-    names = ("namespace", "subscription")
+    names = _OWNERS[:3]
     in_force = tables.read("subscription_loads", (*names, "policy"), [("in_force", "=", True)])
     policies = sorted(_values(in_force.column("policy")))
     tables_of_policies = []
@@ -191,7 +193,7 @@ def _owners_of(tables: RunTables) -> Any:
 
 def _subscriptions(before: RunTables, after: RunTables) -> SubscriptionColumns:
     old, new = (tables.read("worst_subscriptions", _SUBSCRIPTIONS) for tables in (before, after))
-    texts = {name: coded(old.column(name), new.column(name)) for name in _SUBSCRIPTIONS[:4]}
+    texts = {name: coded(old.column(name), new.column(name)) for name in _SUBSCRIPTIONS[:5]}
     measures = {name: (_numbers(old, name), _numbers(new, name)) for name in MEASURES}
     return SubscriptionColumns(**texts, measures=measures)
 
@@ -205,6 +207,6 @@ def _findings(before: RunTables, after: RunTables) -> FindingColumns:
     return FindingColumns(*(coded(old.column(name), new.column(name)) for name in _FINDING))
 
 
-def _names(before: RunTables, after: RunTables, table: str, column: str) -> Coded:
-    old, new = (tables.read(table, [column]) for tables in (before, after))
-    return coded(old.column(column), new.column(column))
+def _names(before: RunTables, after: RunTables, table: str, column: str) -> NameColumns:
+    old, new = (tables.read(table, ["cluster", column]) for tables in (before, after))
+    return NameColumns(*(coded(old.column(name), new.column(name)) for name in ("cluster", column)))

@@ -24,23 +24,30 @@ _TYPES: Final[Mapping[str, Any]] = {
     "ranges": pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())])),
 }
 _QUARANTINE: Final = (
-    "file: text, place: text, line: whole?, column: whole?, table: text, rows: whole, kind: text, reason: text,"
+    "cluster: text, file: text, place: text, line: whole?, column: whole?, table: text, rows: whole, kind: text,"
+    " reason: text,"
     " advice: text"
 )
 _DECLARED: Final[Mapping[str, str]] = {
-    "worst_subscriptions": "namespace: text, subscription: text, type: text, policy: text, partitions: whole,"
+    "worst_subscriptions": "cluster: text, namespace: text, subscription: text, type: text, policy: text,"
+    " partitions: whole,"
     " consumers: whole, idle: whole, max_over_mean: real?, max_over_mean_rate: real?, moved: whole,"
     " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real*,"
-    " msg_backlog_entries: whole*, max_over_even: real?, lists: whole*, lost_msg_rate: real*,"
+    " msg_backlog_entries: whole*, max_over_even: real?, lists: whole*, spare_msg_rate: real*,"
+    " worst_topic: text?*, worst_consumers: whole?*, worst_active: whole?*,"
     " run_id: text*, snapshot_time: moment?*",
-    "worst_namespaces": "namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real, msg_rate_out: real,"
+    "worst_namespaces": "cluster: text, namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real,"
+    " msg_rate_out: real,"
     " backlog_size_bytes: whole, bundles: whole, bundles_to_split: whole, worst_max_over_even: real?,"
     " worst_subscription: text?, idle: whole, findings: whole, worst_severity: text?",
-    "findings": "rule: text, severity: text, severity_level: whole, namespace: text, subscription: text, bundle: text,"
+    "findings": "cluster: text, rule: text, severity: text, severity_level: whole, namespace: text,"
+    " subscription: text, bundle: text,"
     " topic: text, consumer: text, topics: whole, what: text, advice: text, run_id: text*",
-    "assignments": "subscription: text, topic: text, namespace: text, policy: text, active_consumer: text?,"
+    "assignments": "cluster: text, subscription: text, topic: text, namespace: text, policy: text,"
+    " active_consumer: text?,"
     " run_id: text*",
-    "subscription_loads": "namespace: text, subscription: text, policy: text, in_force: flag, run_id: text*",
+    "subscription_loads": "cluster: text, namespace: text, subscription: text, policy: text, in_force: flag,"
+    " run_id: text*",
     "quarantine": _QUARANTINE,
     "assign_quarantine": _QUARANTINE,
     "key_quarantine": _QUARANTINE,
@@ -50,18 +57,20 @@ _DECLARED: Final[Mapping[str, str]] = {
     " gained: whole, topics_interrupted: whole, loops: whole, next_outcome: text, measure: text?*, figure: real?,"
     " limit: real?, shedder: text, run_id: text*",
     "balance_answers": "cluster: text, broker: text, body: bytes, file: text",
-    "subscriptions": "subscription: text, topic: text, partitioned_topic: text, type: text, consumer_set: whole,"
+    "subscriptions": "cluster: text, subscription: text, topic: text, partitioned_topic: text, type: text,"
+    " consumer_set: whole,"
     " told_active_consumer: text?, msg_rate_out: real, msg_throughput_out: real, msg_backlog_entries: whole?,"
     " unacked_messages: whole?, partition_index: whole",
-    "topics": "topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real,"
+    "topics": "cluster: text, topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real,"
     " msg_rate_out: real, msg_throughput_in: real, msg_throughput_out: real, storage_size_bytes: whole,"
     " backlog_size_bytes: whole, publishers: whole, bundle: text?, kind: text, file: text, run_id: text*",
-    "consumer_sets": "consumer_set: whole, names: texts",
-    "consumers": "subscription: text, topic: text, position: whole, consumer: text, connected_since: text,"
+    "consumer_sets": "cluster: text, consumer_set: whole, names: texts",
+    "consumers": "cluster: text, namespace: text, subscription: text, topic: text, position: whole, consumer: text,"
+    " connected_since: text,"
     " unacked_messages: whole?, key_hash_ranges: ranges",
-    "bundles": "lower: whole, upper: whole",
-    "settings": "name: text, value: text",
-    "brokers": "broker: text, version: text, run_id: text*",
+    "bundles": "cluster: text, lower: whole, upper: whole",
+    "settings": "cluster: text, name: text, value: text",
+    "brokers": "cluster: text, broker: text, version: text, run_id: text*",
 }
 """What is read of each table: columns and types. ``?``: a row may have none; ``*``: earlier releases lack it."""
 

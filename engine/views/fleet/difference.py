@@ -14,7 +14,7 @@ import numpy as np
 from engine.compare.matching import Coded, Ints, keyed, matched, missing_in
 
 FORMAT: Final = "ringside.fleet-diff/1"
-MEASURES: Final = ("lost_msg_rate", "idle", "max_over_even", "max_over_mean")
+MEASURES: Final = ("spare_msg_rate", "idle", "max_over_even", "max_over_mean")
 """What a subscription is judged by, less being better; lists of what got worse are sorted by them in this order."""
 SAME: Final = 1e-9
 """Within this relative distance two numbers are the same: sums of rates depend on the order of additions."""
@@ -35,6 +35,7 @@ class Run:
 class OwnerColumns:
     """A row for each partition of each Failover subscription, with its active consumer."""
 
+    cluster: Coded
     namespace: Coded
     subscription: Coded
     topic: Coded
@@ -45,6 +46,7 @@ class OwnerColumns:
 class SubscriptionColumns:
     """A row for each subscription. ``measures`` has arrays of either run for each of ``MEASURES``, NaN for none."""
 
+    cluster: Coded
     namespace: Coded
     subscription: Coded
     type: Coded
@@ -58,11 +60,20 @@ class FindingColumns:
 
     rule: Coded
     severity: Coded
+    cluster: Coded
     namespace: Coded
     subscription: Coded
     bundle: Coded
     topic: Coded
     consumer: Coded
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NameColumns:
+    """A row for each topic or broker: its cluster and its name."""
+
+    cluster: Coded
+    name: Coded
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -73,8 +84,8 @@ class RunColumns:
     owners: Callable[[], OwnerColumns] | None = None
     subscriptions: Callable[[], SubscriptionColumns] | None = None
     findings: Callable[[], FindingColumns] | None = None
-    topics: Callable[[], Coded] | None = None
-    brokers: Callable[[], Coded] | None = None
+    topics: Callable[[], NameColumns] | None = None
+    brokers: Callable[[], NameColumns] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,7 @@ class MovedTopic:
 class SubscriptionMoves:
     """``partitions`` of a subscription that both runs have, and those ``moved``; ``topics`` lists some of these."""
 
+    cluster: str
     namespace: str
     subscription: str
     partitions: int
@@ -107,9 +119,9 @@ class SubscriptionMoves:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The measures of a subscription in one run; ``lost_msg_rate`` in messages/s."""
+    """The measures of a subscription in one run; ``spare_msg_rate`` in messages/s."""
 
-    lost_msg_rate: float | None
+    spare_msg_rate: float | None
     idle: float | None
     max_over_even: float | None
     max_over_mean: float | None
@@ -120,6 +132,7 @@ class Measured:
 class SubscriptionChange:
     """A subscription of both runs; ``worse`` and ``better`` name the measures that rose and fell."""
 
+    cluster: str
     namespace: str
     subscription: str
     type: str
@@ -135,6 +148,7 @@ class FindingPlace:
 
     rule: str
     severity: str
+    cluster: str
     namespace: str
     subscription: str
     bundle: str
@@ -144,8 +158,17 @@ class FindingPlace:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionName:
+    cluster: str
     namespace: str
     subscription: str
+
+
+@dataclass(frozen=True, slots=True)
+class NameInCluster:
+    """A topic or a broker."""
+
+    cluster: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +177,7 @@ class FleetSums:
 
     ``items``: partitions that both runs have, ``moved`` those of them with another owner, in ``moved_subscriptions``.
     ``worse``: subscriptions of which a measure rose, ``better``: of which one fell and none rose, ``verdicts``: with
-    another verdict. ``idle`` and ``lost_msg_rate`` (messages/s): how much more there is of it in all subscriptions.
+    another verdict. ``idle`` and ``spare_msg_rate`` (messages/s): how much more there is of it in all subscriptions.
     """
 
     items: int | None = None
@@ -164,7 +187,7 @@ class FleetSums:
     better: int | None = None
     verdicts: int | None = None
     idle: int | None = None
-    lost_msg_rate: float | None = None
+    spare_msg_rate: float | None = None
     new_findings: int | None = None
     gone_findings: int | None = None
     topics_appeared: int | None = None
@@ -189,12 +212,12 @@ class FleetLists:
     verdicts: tuple[SubscriptionChange, ...] = ()
     new_findings: tuple[FindingPlace, ...] = ()
     gone_findings: tuple[FindingPlace, ...] = ()
-    topics_appeared: tuple[str, ...] = ()
-    topics_vanished: tuple[str, ...] = ()
+    topics_appeared: tuple[NameInCluster, ...] = ()
+    topics_vanished: tuple[NameInCluster, ...] = ()
     subscriptions_appeared: tuple[SubscriptionName, ...] = ()
     subscriptions_vanished: tuple[SubscriptionName, ...] = ()
-    brokers_appeared: tuple[str, ...] = ()
-    brokers_vanished: tuple[str, ...] = ()
+    brokers_appeared: tuple[NameInCluster, ...] = ()
+    brokers_vanished: tuple[NameInCluster, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +250,11 @@ def fleet_difference(
 
 
 def _compare_owners(columns: OwnerColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
-    first, second = matched(*keyed(columns.subscription, columns.topic))
+    first, second = matched(*keyed(columns.cluster, columns.subscription, columns.topic))
     order = np.argsort(second)
     first, second = first[order], second[order]
     old, new = columns.owner.before[first], columns.owner.after[second]
-    _, groups = keyed(columns.namespace, columns.subscription)
+    _, groups = keyed(columns.cluster, columns.namespace, columns.subscription)
     _, example, group, partitions = np.unique(
         groups[second], return_index=True, return_inverse=True, return_counts=True
     )
@@ -243,6 +266,7 @@ def _compare_owners(columns: OwnerColumns, top: int, sums: dict[str, Any], lists
     most = np.argsort(-moved, kind="stable")[:top]
     lists["moved"] = tuple(
         SubscriptionMoves(
+            _name(columns.cluster, columns.cluster.after[second[example[at]]]),
             _name(columns.namespace, columns.namespace.after[second[example[at]]]),
             _name(columns.subscription, columns.subscription.after[second[example[at]]]),
             int(partitions[at]),
@@ -272,17 +296,17 @@ def _owner_changes(owner: Coded, old: Ints, new: Ints) -> tuple[OwnerChange, ...
 
 
 def _compare_subscriptions(columns: SubscriptionColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
-    keys = keyed(columns.namespace, columns.subscription)
+    names = columns.cluster, columns.namespace, columns.subscription
+    keys = keyed(*names)
     for name, mine, others, before in (
         ("subscriptions_vanished", *keys, True),
         ("subscriptions_appeared", *keys[::-1], False),
     ):
         rows = missing_in(mine, others)
         sums[name] = len(rows)
-        spaces = columns.namespace.before if before else columns.namespace.after
-        named = columns.subscription.before if before else columns.subscription.after
+        sides = [column.before if before else column.after for column in names]
         lists[name] = tuple(
-            SubscriptionName(_name(columns.namespace, spaces[row]), _name(columns.subscription, named[row]))
+            SubscriptionName(*(_name(column, side[row]) for column, side in zip(names, sides, strict=True)))
             for row in rows[:top]
         )
     first, second = matched(*keys)
@@ -291,7 +315,7 @@ def _compare_subscriptions(columns: SubscriptionColumns, top: int, sums: dict[st
     worse = np.any([rise > 0 for rise in rises.values()], axis=0)
     better = np.any([rise < 0 for rise in rises.values()], axis=0) & ~worse
     verdicts = columns.verdict.before[first] != columns.verdict.after[second]
-    for name, new_sum in (("idle", int), ("lost_msg_rate", float)):
+    for name, new_sum in (("idle", int), ("spare_msg_rate", float)):
         old_values, new_values = columns.measures[name]
         sums[name] = new_sum(np.nansum(new_values) - np.nansum(old_values))
 
@@ -301,6 +325,7 @@ def _compare_subscriptions(columns: SubscriptionColumns, top: int, sums: dict[st
 
     def change(at: int) -> SubscriptionChange:
         return SubscriptionChange(
+            _name(columns.cluster, columns.cluster.after[second[at]]),
             _name(columns.namespace, columns.namespace.after[second[at]]),
             _name(columns.subscription, columns.subscription.after[second[at]]),
             _name(columns.type, columns.type.after[second[at]]),
@@ -341,14 +366,13 @@ def _compare_findings(columns: FindingColumns, top: int, sums: dict[str, Any], l
         )
 
 
-def _compare_names(name: str, column: Coded, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
-    for key, mine, others in (
-        (f"{name}_vanished", column.before, column.after),
-        (f"{name}_appeared", column.after, column.before),
-    ):
+def _compare_names(name: str, columns: NameColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
+    old, new = keyed(columns.cluster, columns.name)
+    for key, mine, others, side in ((f"{name}_vanished", old, new, "before"), (f"{name}_appeared", new, old, "after")):
         rows = missing_in(mine, others)
         sums[key] = len(rows)
-        lists[key] = tuple(_name(column, mine[row]) for row in rows[:top])
+        sides = [(column, getattr(column, side)) for column in (columns.cluster, columns.name)]
+        lists[key] = tuple(NameInCluster(*(_name(column, codes[row]) for column, codes in sides)) for row in rows[:top])
 
 
 def _name(column: Coded, code: int) -> str:
@@ -375,4 +399,4 @@ def _sums(sums: FleetSums) -> dict[str, Any]:
 def _plain(lists: FleetLists) -> Iterator[tuple[str, list[Any]]]:
     for column in fields(lists):
         rows = getattr(lists, column.name)
-        yield column.name, [row if isinstance(row, str) else asdict(row) for row in rows]
+        yield column.name, [asdict(row) for row in rows]

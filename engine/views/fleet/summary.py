@@ -15,7 +15,7 @@ import msgspec
 from engine.errors import InputError, Problem
 from engine.views.metrics import Family, Sample
 
-VERSION: Final = 2
+VERSION: Final = 3
 FILE_NAME: Final = "summary.json"
 
 
@@ -32,6 +32,7 @@ class FleetTotals:
     subscription_names: int = 0
     consumers: int = 0
     publishers: int = 0
+    clusters: int = 0
     brokers: int = 0
     bundles: int = 0
     msg_rate_in: float = 0.0
@@ -81,11 +82,11 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRules:
-    """The rules of one group of brokers (the folder that their answers are in, "" for all), how each is known (given,
-    reported, inferred, assumed), and how far the active consumers that they reported agree."""
+class ClusterRules:
+    """The rules of one cluster, how each is known (given, reported, inferred, assumed), and how far they agree with the
+    active consumers that its brokers reported."""
 
-    group: str
+    cluster: str
     release: str
     release_basis: str
     consistent_hashing: bool
@@ -109,13 +110,15 @@ class WorstSubscription:
     """One subscription under the rule in force; ``max_over_mean`` of partitions (Failover) or messages (Key_Shared).
 
     ``max_over_even``: the most times its even share of what it reads that a consumer has, ``lists``: how many different
-    lists of consumers the topics have, ``lost_msg_rate``: messages/s that the others could take while the busiest one
-    works as it does.
+    lists of consumers the topics have, ``spare_msg_rate``: messages/s that an even spread would give to less busy
+    consumers. ``worst_topic``: the first topic with the list of consumers that makes ``max_over_even``, which has
+    ``worst_consumers``, of which ``worst_active`` have a partition.
 
     ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions; summaries of
     earlier releases lack them.
     """
 
+    cluster: str
     namespace: str
     subscription: str
     type: str
@@ -134,13 +137,17 @@ class WorstSubscription:
     msg_backlog_entries: int = 0
     max_over_even: float | None = None
     lists: int = 1
-    lost_msg_rate: float = 0.0
+    spare_msg_rate: float = 0.0
+    worst_topic: str | None = None
+    worst_consumers: int | None = None
+    worst_active: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WorstNamespace:
     """One namespace; ``bundles_to_split``: those the modular load manager would split by the numbers of now."""
 
+    cluster: str
     namespace: str
     topics: int
     subscriptions: int
@@ -162,6 +169,7 @@ class WorstNamespace:
 class WorstBundle:
     """One bundle by its full name; ``outcome`` and ``reason`` are the modular load manager's verdict."""
 
+    cluster: str
     bundle: str
     broker: str | None
     topics: int
@@ -279,7 +287,7 @@ class FleetSummary:
     findings: tuple[FindingCount, ...]
     quarantine: tuple[QuarantineCount, ...]
     tables: dict[str, int]
-    rules: tuple[GroupRules, ...] = ()
+    rules: tuple[ClusterRules, ...] = ()
     agreement: Agreement = Agreement()
     failed: dict[str, str] = field(default_factory=dict)
     now: NowTotals = NowTotals()
@@ -328,6 +336,7 @@ _TOTALS: Final = {
     "subscriptions": "subscriptions, those of every partition counted",
     "consumers": "consumers",
     "publishers": "producers",
+    "clusters": "clusters",
     "brokers": "brokers",
     "bundles": "bundles",
     "msg_rate_in": "messages a second in",
@@ -387,7 +396,7 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
         ),
     )  # fmt: skip
     uneven = [
-        ((("namespace", row.namespace), ("subscription", row.subscription), ("type", row.type)), row)
+        (tuple((name, getattr(row, name)) for name in ("cluster", "namespace", "subscription", "type")), row)
         for row in summary.worst_subscriptions
     ]
     yield Family(
@@ -395,8 +404,8 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
         tuple(Sample(row.max_over_even, labels) for labels, row in uneven if row.max_over_even is not None),
     )  # fmt: skip
     yield Family(
-        "ringside_fleet_lost_msg_rate", "messages a second that the other consumers of these subscriptions could take",
-        tuple(Sample(row.lost_msg_rate, labels) for labels, row in uneven),
+        "ringside_fleet_spare_msg_rate", "messages a second that an even spread would give to less busy consumers",
+        tuple(Sample(row.spare_msg_rate, labels) for labels, row in uneven),
     )  # fmt: skip
 
 

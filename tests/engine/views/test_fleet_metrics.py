@@ -30,9 +30,9 @@ def test_every_count_is_a_sample_with_its_labels() -> None:
     moment = datetime(2026, 11, 24, 6, 0, tzinfo=UTC)
     summary = FleetSummary(
         VERSION, ("import", "assign"), FleetTotals(topics=7, backlog_size_bytes=9), (), (),
-        (WorstSubscription("t/n", 's"\n', "Failover", "flag_off", 7, 3, 1, 2.5, 3.0, 0, 0, None, 2, "error",
-                           max_over_even=2.5, lost_msg_rate=4.0),
-         WorstSubscription("t/n", "k", "Key_Shared", "auto_split", 7, 3, 1, None, None, 0, 0, None, 0, None)),
+        (WorstSubscription("", "t/n", 's"\n', "Failover", "flag_off", 7, 3, 1, 2.5, 3.0, 0, 0, None, 2, "error",
+                           max_over_even=2.5, spare_msg_rate=4.0),
+         WorstSubscription("", "t/n", "k", "Key_Shared", "auto_split", 7, 3, 1, None, None, 0, 0, None, 0, None)),
         (), (), (FindingCount("key-gaps", "error", 2),), (QuarantineCount("import", "topics", "bad", 5, 4),), {},
         agreement=Agreement(10, 8), failed={"lint": "no memory"}, now=NowTotals(3, 2.5), records=Records(100, 5),
         run_id="one", snapshot_time=moment.isoformat(),
@@ -51,7 +51,7 @@ def test_every_count_is_a_sample_with_its_labels() -> None:
     ((labels, value),) = read["ringside_fleet_max_over_even"]
     assert (labels["type"], value) == ("Failover", 2.5)
     assert "\n" not in labels["subscription"]
-    assert [value for _, value in read["ringside_fleet_lost_msg_rate"]] == [4.0, 0.0]
+    assert [value for _, value in read["ringside_fleet_spare_msg_rate"]] == [4.0, 0.0]
 
 
 def test_what_no_job_counted_is_left_out() -> None:

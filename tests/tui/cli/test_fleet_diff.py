@@ -21,7 +21,7 @@ EXPECTED_SUMS = {
     # billing got worse, audit better; "unknown" had no max/even on Monday, and its rate is the same but for rounding.
     "worse": 1, "better": 1, "verdicts": 1,
     "idle": 1,  # 0 + 1 on Monday, 2 + 0 on Tuesday
-    "lost_msg_rate": 16.0,  # 10 + 4 + 3 + 1, then 30 + 0 + 3 + 1
+    "spare_msg_rate": 16.0,  # 10 + 4 + 3 + 1, then 30 + 0 + 3 + 1
     "new_findings": 1, "gone_findings": 1,
     "topics_appeared": 1, "topics_vanished": 0, "subscriptions_appeared": 1, "subscriptions_vanished": 1,
     "brokers_appeared": 2, "brokers_vanished": 1,
@@ -37,7 +37,7 @@ def document(run: Run, *words: str) -> Any:
 def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> None:
     before, after = both_days(tmp_path)
     outcome = document(run, before, after)
-    assert {**outcome["sums"], "lost_msg_rate": round(outcome["sums"]["lost_msg_rate"], 9)} == EXPECTED_SUMS
+    assert {**outcome["sums"], "spare_msg_rate": round(outcome["sums"]["spare_msg_rate"], 9)} == EXPECTED_SUMS
     assert outcome["before"] == {"place": before, "run_id": MONDAY.run_id, "snapshot_time": "2026-11-23T06:00:00+00:00"}
     assert outcome["after"]["run_id"] == TUESDAY.run_id and outcome["not_compared"] == []
     billing, audit = outcome["moved"]
@@ -55,19 +55,20 @@ def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> N
     assert audit["owners"] == [{"before": None, "after": "x", "partitions": 1}]
     [worse], [better], [verdict] = outcome["worse"], outcome["better"], outcome["verdicts"]
     assert (worse["subscription"], sorted(worse["worse"]), worse["better"]) == (
-        "billing", ["idle", "lost_msg_rate", "max_over_even", "max_over_mean"], []
+        "billing", ["idle", "max_over_even", "max_over_mean", "spare_msg_rate"], []
     )  # fmt: skip
-    assert (worse["before"]["lost_msg_rate"], worse["after"]["lost_msg_rate"]) == (10.0, 30.0)
+    assert (worse["before"]["spare_msg_rate"], worse["after"]["spare_msg_rate"]) == (10.0, 30.0)
     assert (better["subscription"], better["before"]["idle"], better["after"]["idle"]) == ("audit", 1, 0)
     assert (verdict["subscription"], verdict["before"]["verdict"], verdict["after"]["verdict"]) == (
         "keys", "CHANCE", "HOT_KEY"
     )  # fmt: skip
     assert [(row["rule"], row["subscription"]) for row in outcome["new_findings"]] == [("failover-idle", "billing")]
     assert [(row["rule"], row["subscription"]) for row in outcome["gone_findings"]] == [("failover-nobody", "audit")]
-    assert outcome["topics_appeared"] == [topic(5)]
-    assert outcome["subscriptions_appeared"] == [{"namespace": NAMESPACE, "subscription": "late"}]
-    assert outcome["subscriptions_vanished"] == [{"namespace": NAMESPACE, "subscription": "early"}]
-    assert (outcome["brokers_appeared"], outcome["brokers_vanished"]) == (["b-3", "b-4"], ["b-2"])
+    assert outcome["topics_appeared"] == [{"cluster": "", "name": topic(5)}]
+    assert outcome["subscriptions_appeared"] == [{"cluster": "", "namespace": NAMESPACE, "subscription": "late"}]
+    assert outcome["subscriptions_vanished"] == [{"cluster": "", "namespace": NAMESPACE, "subscription": "early"}]
+    assert [row["name"] for row in outcome["brokers_appeared"]] == ["b-3", "b-4"]
+    assert outcome["brokers_vanished"] == [{"cluster": "", "name": "b-2"}]
 
 
 def test_moments_as_spark_writes_them_are_of_utc(run: Run, tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_two_runs_of_one_folder_are_the_same_as_two_folders(run: Run, tmp_path: 
 def test_as_text_the_counts_and_names_are_there(run: Run, tmp_path: Path) -> None:
     ran = run("fleet", "diff", *both_days(tmp_path), "--ascii")
     assert ran.code == 0 and ran.out.isascii()
-    for words in ("4 of 7 partitions moved", "1 worse, 1 better", "+16.0 lost msg/s", "1 new, 1 gone", "failover-idle",
+    for words in ("4 of 7 partitions moved", "1 worse, 1 better", "+16.0 spare msg/s", "1 new, 1 gone", "failover-idle",
                   "shop/orders/late", "b-4", "nobody"):  # fmt: skip
         assert words in ran.out, words
     short = run("fleet", "diff", *both_days(tmp_path / "again"), "--top", "1")
@@ -131,7 +132,7 @@ def test_as_text_the_counts_and_names_are_there(run: Run, tmp_path: Path) -> Non
     ("limit", "code"),
     [
         ("moved>50%", 1), ("moved>60%", 0), ("moved>=4", 1), ("new_findings>0", 1), ("new_findings>1", 0),
-        ("worse>0", 1), ("idle>1", 0), ("lost_msg_rate>15", 1), ("brokers_vanished>0", 1), ("topics_vanished>0", 0),
+        ("worse>0", 1), ("idle>1", 0), ("spare_msg_rate>15", 1), ("brokers_vanished>0", 1), ("topics_vanished>0", 0),
     ],
 )  # fmt: skip
 def test_a_limit_that_holds_fails_the_run(run: Run, tmp_path: Path, limit: str, code: int) -> None:
@@ -179,7 +180,7 @@ def test_a_folder_that_is_not_a_result_is_refused(run: Run, tmp_path: Path) -> N
     assert (nowhere.code, "nowhere" in nowhere.err) == (2, True)
 
 
-@pytest.mark.parametrize("column", ["run_id", "lost_msg_rate", "subscription"])
+@pytest.mark.parametrize("column", ["run_id", "spare_msg_rate", "subscription"])
 def test_tables_of_another_release_are_refused_with_the_column(run: Run, tmp_path: Path, column: str) -> None:
     before, after = both_days(tmp_path)
     part = Path(after) / "worst_subscriptions" / "part-0.parquet"

@@ -108,7 +108,7 @@ def test_findings_are_read_in_full_and_open_where_they_are(folder: Path) -> None
         assert words in result
     app = app_on(folder)
     play(app, "3", "enter")
-    assert app.chosen == Chosen(NAMESPACE, "billing", True)
+    assert app.chosen == Chosen("", NAMESPACE, "billing", True)
     nowhere = app_on(folder)
     assert "nothing to open" in play(nowhere, "3", "down", "enter") and nowhere.chosen is None
 
@@ -165,19 +165,19 @@ def test_enter_opens_what_stands_under_the_cursor(folder: Path) -> None:
     """A subscription, a namespace; the place is kept, and the session shows the same consumers."""
     app = app_on(folder)
     play(app, "enter")
-    assert app.chosen == Chosen(NAMESPACE, "billing", True) and app.return_code == 0
+    assert app.chosen == Chosen("", NAMESPACE, "billing", True) and app.return_code == 0
     session = session_of(folder, app.chosen)
     assert [row.name for row in shown_in(session).failover_view.consumers] == ["billing-0", "billing-1", "billing-2"]
     other = app_on(folder)
     play(other, "tab", "down", "enter")
-    assert other.chosen == Chosen("shop/loose", "", True) and other.place.shown == NAMESPACES.table
+    assert other.chosen == Chosen("", "shop/loose", "", True) and other.place.shown == NAMESPACES.table
     assert other.place.spots[NAMESPACES.table].cursor == 1
 
 
 def test_a_namespace_opens_at_its_worst_subscription(folder: Path) -> None:
     app = app_on(folder)
     play(app, "2", "enter")
-    assert app.chosen == Chosen(NAMESPACE, "", True, "billing")
+    assert app.chosen == Chosen("", NAMESPACE, "", True, "billing")
     keys = {session_of(folder, replace(app.chosen, first=name)).subscription for name in ("billing", "orders")}
     assert keys == {0, 1} and session_of(folder, replace(app.chosen, first="gone")).subscription == 0
 
@@ -190,11 +190,11 @@ def test_one_comes_back_to_where_one_left(folder: Path) -> None:
     assert "nothing to show there" in result and "filter: shop" in result and "subscription ^" in result
     again = app_on(folder, place)
     play(again, "enter")
-    assert again.chosen == Chosen(NAMESPACE, "orders", True) and again.place == place
+    assert again.chosen == Chosen("", NAMESPACE, "orders", True) and again.place == place
 
 
 def part_app(folder: Path) -> FleetPartApp:
-    session = session_of(folder, Chosen(NAMESPACE, "", True))
+    session = session_of(folder, Chosen("", NAMESPACE, "", True))
     return FleetPartApp(session, animate=False, depth="truecolor")
 
 
@@ -218,7 +218,7 @@ def test_escape_in_the_simulator_closes_what_is_open_and_then_goes_back(folder: 
 
 
 def test_the_key_shared_screen_names_the_way_back_too(folder: Path) -> None:
-    session = session_of(folder, Chosen(NAMESPACE, "orders", None))
+    session = session_of(folder, Chosen("", NAMESPACE, "orders", None))
     app = FleetPartApp(session, animate=False, depth="truecolor")
     assert "esc Fleet" in play(app) and "worker-0" in play(FleetPartApp(session, animate=False, depth="mono"))
 
@@ -253,7 +253,7 @@ def test_an_export_is_written_where_it_says_and_a_refusal_stays_in_the_prompt(
     result = play(app_on(folder), "S", "slash", *"orders", "enter", "e", "enter", size=(200, 60))
     assert f"2 rows written to {tmp_path / 'subscriptions.csv'}" in result
     lines = (tmp_path / "subscriptions.csv").read_text().splitlines()
-    assert [line.split(",")[1].strip('"') for line in lines] == ["subscription", "billing", "orders"]
+    assert [line.split(",")[2].strip('"') for line in lines] == ["subscription", "billing", "orders"]
     assert "is there already" in play(app_on(folder), "e", "enter")
     play(app_on(folder), "3", "e", *"findings", "full_stop", *"json", "enter")
     assert [row["severity"] for row in json.loads((tmp_path / "findings.json").read_text())] == ["warning", "info"]
@@ -289,7 +289,7 @@ def test_a_result_of_an_earlier_release_shows_the_columns_it_has(folder: Path) -
     """Without message rates per subscription, and without a summary."""
     path = folder / "worst_subscriptions" / "part-0.parquet"
     pq.write_table(
-        pq.read_table(path).drop_columns(["msg_rate_out", "msg_backlog_entries", "lists", "lost_msg_rate"]), path
+        pq.read_table(path).drop_columns(["msg_rate_out", "msg_backlog_entries", "lists", "spare_msg_rate"]), path
     )
     (folder / "summary.json").unlink()
     result = play(app_on(folder), size=(200, 60))

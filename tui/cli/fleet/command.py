@@ -40,7 +40,7 @@ answers); OUT is where the result is put, all at once. Both are paths or URIs: f
 abfss:// (watch: paths). --set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings by
 their exact names (keys, bundles, lint; those of shedding and placement: balance), policies=, add=, kill=, flag=,
 pulsar= (assign), modes=, top=, consumers=, consumers-from=, tables= (keys), listed= (bundles), load-manager= (lint),
-cycles=, shedder=, placement=, seed=, clusters=, pulsar= (balance), top= (report), max-input= (import, balance),
+cycles=, shedder=, placement=, seed=, pulsar= (balance), top= (report), max-input= (import, balance),
 every=, files=, max-input= (watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a
 failure, or a condition of --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the
 table quarantine and stop nothing.
@@ -84,6 +84,19 @@ def _max_input(command: Callable[..., int]) -> Callable[..., int]:
     """The limit of what is read, for jobs that read answers."""
     about = "Read no more than this of a file, unpacked.  [default: 2GB]"
     return click.option("--max-input", metavar="SIZE", help=about)(command)
+
+
+def _clusters(command: Callable[..., int]) -> Callable[..., int]:
+    about = (
+        "Which folders are which cluster: by-bundles, folders, one, FOLDER=NAME with commas, or a .csv file with the "
+        "columns folder,cluster.  [default: by-bundles]"
+    )
+    return click.option("--clusters", metavar="HOW", help=about)(command)
+
+
+def _allow_empty(command: Callable[..., int]) -> Callable[..., int]:
+    about = "Make an empty result where IN has no usable record; else the earlier one is kept."
+    return click.option("--allow-empty", is_flag=True, help=about)(command)
 
 
 def _keep_history(command: Callable[..., int]) -> Callable[..., int]:
@@ -155,6 +168,7 @@ def _command_of(job: str, about: str) -> click.Command:
 
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
         asked |= {"keep-history": changes["keep_history"]} if changes.get("keep_history") else {}
+        asked |= {"clusters": changes["clusters"]} if changes.get("clusters") else {}
         need_pyspark()
         from engine.views.fleet.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
         from engine.views.fleet.summary import fleet_families
@@ -188,6 +202,8 @@ def _command_of(job: str, about: str) -> click.Command:
 
     decorated = _changes(invoke) if takes_changes else invoke
     decorated = _max_input(decorated) if job in _READING else decorated
+    decorated = _clusters(decorated) if job in ("run", "import", "balance", "watch") else decorated
+    decorated = _allow_empty(decorated) if job in ("run", "import") else decorated
     decorated = _keep_history(decorated) if job == "run" else decorated
     decorated = _fail_on(job)(decorated) if job in _JUDGED else decorated
     decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
@@ -203,14 +219,14 @@ def _policies(result: JobResult) -> Iterator[str]:
     """The effect of the change under each policy; a folder that has only assignments gets no page."""
     import msgspec
 
-    from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
+    from engine.views.fleet.summary import Agreement, ClusterRules, PolicyTotals
     from tui.cli.fleet.page import policy_lines, rule_lines
 
     yield result.sentence
     in_force: Any = result.summary["in_force"]
     policies: Any = result.summary["policies"]
     totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in policies.items()]
-    groups = [msgspec.convert(rule, GroupRules) for rule in result.summary["rules"]]  # type: ignore[attr-defined]
+    groups = [msgspec.convert(rule, ClusterRules) for rule in result.summary["rules"]]  # type: ignore[attr-defined]
     yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
     yield from policy_lines(sorted(totals, key=lambda total: (total.what_if, total.policy)))[:-1]
 
@@ -258,23 +274,26 @@ def _asked_changes(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
 
 def _asked_limit(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
     prefix = "import." if job == "run" else ""
-    return {f"{prefix}max-input": changes["max_input"]} if changes.get("max_input") else {}
+    asked = {"max-input": changes.get("max_input"), "allow-empty": "true" if changes.get("allow_empty") else None}
+    return {f"{prefix}{name}": value for name, value in asked.items() if value is not None}
 
 
 def _done(job: str, source: str, target: str, master: str | None, settings: Mapping[str, str]) -> JobResult:
     """Run one job in a session of its own. Spark and Arrow are imported only here."""
-    from pipeline.jobs import LOCAL, job_called
+    from pipeline.jobs import LOCAL, check_places, job_called
     from pipeline.jobs.options import SPARK, check_options
     from pipeline.jobs.result import JobOptions
     from pipeline.progress import watching_tasks
     from pipeline.session import open_session
-    from pipeline.storage import check_place, is_small, place_for
+    from pipeline.storage import check_place, is_small, place_for, place_of, scheme_of
 
     check_options(job, settings)
     for text in (source, target):
         check_place(text, local=job in LOCAL)
     own = {name: value for name, value in settings.items() if not name.startswith(SPARK)}
     of_spark = {name: value for name, value in settings.items() if name.startswith(SPARK)}
+    if {scheme_of(source), scheme_of(target)} <= {"", "file"}:  # a store needs the settings of the session
+        check_places(job, place_of(source), place_of(target), JobOptions(own))
     # The files that a watch will read may not exist yet.
     small = job not in LOCAL and is_small(source)
     with _progress(job) as (narrate, show):

@@ -21,15 +21,17 @@ if TYPE_CHECKING:
         FindingPlace,
         FleetDifference,
         MovedTopic,
+        NameInCluster,
         OwnerChange,
         Run,
         SubscriptionChange,
+        SubscriptionMoves,
         SubscriptionName,
     )
 
 OWNERS_SHOWN: Final = 3
 _WORDS: Final = {
-    "lost_msg_rate": "lost msg/s",
+    "spare_msg_rate": "spare msg/s",
     "idle": "idle",
     "max_over_even": "max/even",
     "max_over_mean": "max/mean",
@@ -52,7 +54,7 @@ def fleet_difference_lines(difference: FleetDifference) -> Iterator[str]:
     if sums.worse is not None:
         yield (
             f"subscriptions: {sums.worse:,} worse, {sums.better:,} better, {sums.verdicts:,} with another verdict;"
-            f" {sums.idle:+,} idle consumers, {sums.lost_msg_rate:+,.1f} lost msg/s"
+            f" {sums.idle:+,} idle consumers, {sums.spare_msg_rate:+,.1f} spare msg/s"
         )
     if sums.new_findings is not None:
         yield f"findings: {sums.new_findings:,} new, {sums.gone_findings:,} gone"
@@ -60,10 +62,7 @@ def fleet_difference_lines(difference: FleetDifference) -> Iterator[str]:
         appeared, vanished = getattr(sums, f"{noun}_appeared"), getattr(sums, f"{noun}_vanished")
         if appeared is not None:
             yield f"{noun}: {appeared:,} appeared, {vanished:,} vanished"
-    moved = [
-        (_full(row.namespace, row.subscription), f"{row.moved:,}", f"{row.partitions:,}", _owners(row.owners))
-        for row in lists.moved
-    ]
+    moved = [(_full(row), f"{row.moved:,}", f"{row.partitions:,}", _owners(row.owners)) for row in lists.moved]
     heads: tuple[str, ...] = ("subscription", "moved", "of", "partitions from → to")
     yield from _block("Moved", heads, moved, "<>><", sums.moved_subscriptions)
     if len(lists.moved) == 1:
@@ -94,12 +93,18 @@ def _run(run: Run) -> str:
     return f"{safe_name(run.place)} (run {safe_name(run.run_id)}{moment})"
 
 
-def _full(namespace: str, subscription: str) -> str:
-    return f"{safe_name(namespace)}/{safe_name(subscription)}"
+def _full(row: SubscriptionName | SubscriptionMoves | SubscriptionChange | FindingPlace) -> str:
+    return _in(row.cluster, f"{safe_name(row.namespace)}/{safe_name(row.subscription)}")
 
 
-def _named(row: str | SubscriptionName) -> str:
-    return safe_name(row) if isinstance(row, str) else _full(row.namespace, row.subscription)
+def _in(cluster: str, name: str) -> str:
+    return f"{safe_name(cluster)}: {name}" if cluster else name
+
+
+def _named(row: NameInCluster | SubscriptionName) -> str:
+    from engine.views.fleet.difference import NameInCluster
+
+    return _in(row.cluster, safe_name(row.name)) if isinstance(row, NameInCluster) else _full(row)
 
 
 def _owner(name: str | None) -> str:
@@ -122,19 +127,18 @@ def _change(row: SubscriptionChange) -> tuple[str, ...]:
     ]
     numbers = [_pair(getattr(row.before, name), getattr(row.after, name), name) for name in _WORDS]
     verdict = verdicts[1] if verdicts[0] == verdicts[1] else f"{verdicts[0] or 'none'} → {verdicts[1] or 'none'}"
-    return _full(row.namespace, row.subscription), row.type, *numbers, verdict
+    return _full(row), row.type, *numbers, verdict
 
 
 def _pair(before: float | None, after: float | None, name: str) -> str:
-    style = {"idle": ",.0f", "lost_msg_rate": ",.1f"}.get(name, ",.2f")
+    style = {"idle": ",.0f", "spare_msg_rate": ",.1f"}.get(name, ",.2f")
     old, new = ("" if value is None else format(value, style) for value in (before, after))
     return new if old == new else f"{old or 'none'} → {new or 'none'}"
 
 
 def _place(row: FindingPlace) -> str:
-    subscription = (
-        _full(row.namespace, row.subscription) if row.subscription else row.namespace and safe_name(row.namespace)
-    )
+    namespace = safe_name(row.namespace) if row.namespace else ""
+    subscription = _full(row) if row.subscription else _in(row.cluster, namespace)
     names = (row.bundle, row.topic, row.consumer)
     return ", ".join(part for part in (subscription, *(safe_name(name) for name in names if name)) if part)
 
@@ -167,7 +171,7 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
     --top rows. Owners are computed by the rule in force, not what brokers reported. What one of the runs lacks is not
     compared, and the page says so. Needs no Spark.
 
-    --fail-on takes moved (also in %), moved_subscriptions, worse, better, verdicts, idle and lost_msg_rate (how much
+    --fail-on takes moved (also in %), moved_subscriptions, worse, better, verdicts, idle and spare_msg_rate (how much
     they rose in all), new_findings, gone_findings, and appeared and vanished of topics, subscriptions and brokers, such
     as brokers_vanished. Exit code 1: a limit holds.
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 
 from engine.lint.model import severity_of
 from engine.text import counted, visible
-from engine.views.fleet.summary import Agreement, FleetSummary, GroupRules, PolicyTotals
+from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, PolicyTotals
 from tui.cli.plain import Align, table
 from tui.kit.wording import ONE_CLUSTER, safe_name
 
@@ -31,7 +31,8 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     yield [
         f"{counted(totals.topics, 'topic')} ({totals.partitioned_topics:,} partitioned)"
         f" in {counted(totals.namespaces, 'namespace')},"
-        f" {counted(totals.bundles, 'bundle')} on {counted(totals.brokers, 'broker')}",
+        f" {counted(totals.bundles, 'bundle')} on {counted(totals.brokers, 'broker')}"
+        + (f" of {counted(totals.clusters, 'cluster')}" if totals.clusters > 1 else ""),
         f"{counted(totals.subscription_names, 'subscription')}"
         f" ({totals.subscriptions:,} with those of each partition),"
         f" {counted(totals.consumers, 'consumer')}, {counted(totals.publishers, 'publisher')}",
@@ -48,22 +49,23 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     ]  # fmt: skip
     yield _block("Key_Shared, by mode (* in force)", ("mode", "worst max/mean", "why"), modes, "<><")
     subscriptions = [
-        (f"{safe_name(row.namespace)}/{safe_name(row.subscription)}".strip("/"), row.type,
+        (_in(row.cluster, f"{safe_name(row.namespace)}/{safe_name(row.subscription)}".strip("/")), row.type,
          _ratio(row.max_over_even), f"{row.idle:,}", f"{row.consumers:,}", f"{row.partitions:,}",
-         f"{row.lost_msg_rate:,.1f}", _findings_text(row.findings, row.worst_severity))
+         f"{row.spare_msg_rate:,.1f}", _findings_text(row.findings, row.worst_severity))
         for row in summary.worst_subscriptions[:shown]
     ]  # fmt: skip
-    heads: tuple[str, ...] = ("subscription", "type", "max/even", "idle", "of", "topics", "lost msg/s", "findings")
+    heads: tuple[str, ...] = ("subscription", "type", "max/even", "idle", "of", "topics", "spare msg/s", "findings")
     yield _block("Worst subscriptions", heads, subscriptions, "<<>>>>><")
     namespaces = [
-        (safe_name(row.namespace), _ratio(row.worst_max_over_even), f"{row.topics:,}", f"{row.bundles:,}",
-         f"{row.bundles_to_split:,}", f"{row.msg_rate_out:,.1f}", _findings_text(row.findings, row.worst_severity))
+        (_in(row.cluster, safe_name(row.namespace)), _ratio(row.worst_max_over_even), f"{row.topics:,}",
+         f"{row.bundles:,}", f"{row.bundles_to_split:,}", f"{row.msg_rate_out:,.1f}",
+         _findings_text(row.findings, row.worst_severity))
         for row in summary.worst_namespaces[:shown]
     ]  # fmt: skip
     heads = ("namespace", "max/even", "topics", "bundles", "to split", "msg/s out", "findings")
     yield _block("Worst namespaces", heads, namespaces, "<>>>>><")
     bundles = [
-        (safe_name(row.bundle), row.outcome, f"{row.topics:,}", f"{row.msgs_per_sec:,.1f}")
+        (_in(row.cluster, safe_name(row.bundle)), row.outcome, f"{row.topics:,}", f"{row.msgs_per_sec:,.1f}")
         for row in summary.worst_bundles[:shown]
     ]
     yield _block("Bundles to look at first", ("bundle", "load manager", "topics", "msg/s"), bundles, "<<>>")
@@ -112,21 +114,21 @@ def balance_lines(summary: FleetSummary, shown: int = SHOWN) -> list[str]:
     ]  # fmt: skip
 
 
-def rule_lines(rules: Sequence[GroupRules], agreement: Agreement, shown: int = SHOWN) -> list[str]:
-    """The release and the flag of each group of brokers, how they are known, and whether what was reported agrees."""
+def rule_lines(rules: Sequence[ClusterRules], agreement: Agreement, shown: int = SHOWN) -> list[str]:
+    """The release and the flag of each cluster, how they are known, and whether what was reported agrees."""
     if not rules:
         return []
     agreement_text = (
         f"Reported active consumers: {agreement.reported:,}, {agreement.agreeing:,} agree with the rules in force"
     )
     rows = [
-        (_folder(rule.group), f"{rule.release} ({rule.release_basis})",
+        (_folder(rule.cluster), f"{rule.release} ({rule.release_basis})",
          f"{str(rule.consistent_hashing).lower()} ({rule.flag_basis})",
          f"{rule.agreeing:,} of {rule.reported:,}" if rule.reported else "none reported")
         for rule in rules[:shown]
     ]  # fmt: skip
-    heads = ("brokers", "release", "consistent hashing", "active consumers")
-    more = [f"  and {len(rules) - shown:,} more groups"] if len(rules) > shown else []
+    heads = ("cluster", "release", "consistent hashing", "active consumers")
+    more = [f"  and {len(rules) - shown:,} more clusters"] if len(rules) > shown else []
     return [agreement_text, *_block("Rules in force", heads, rows, "<<<<")[:-1], *more, ""]
 
 
@@ -145,6 +147,10 @@ def _block(title: str, heads: Sequence[str], rows: _Rows, aligns: str = "") -> l
         return []
     sides: list[Align] = [">" if side == ">" else "<" for side in aligns or "<" + ">" * (len(heads) - 1)]
     return [title, *table([tuple(heads), *rows], sides, indent="  "), ""]
+
+
+def _in(cluster: str, name: str) -> str:
+    return f"{safe_name(cluster)}: {name}" if cluster else name
 
 
 def _folder(name: str) -> str:

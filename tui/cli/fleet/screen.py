@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from engine.errors import InputError
+from engine.names import partition_index, partitioned_name
 from tui.app import RingsideApp
 from tui.cli.exits import FINE
 from tui.cli.options import Output
@@ -75,7 +76,7 @@ def open_fleet_screen(target: ResultFolder, output: Output) -> int:
             return code
         place, complaint = app.place, ""
         try:
-            if app.chosen.cluster is not None:
+            if not app.chosen.namespace:
                 brokers = brokers_app(target, app.chosen.cluster, output, mono=mono, ascii_only=ascii_only)
                 code, went_back = run_screen(brokers), brokers.went_back
             else:
@@ -118,11 +119,15 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     from tui.kit.session import Session
     from tui.sources.fleet_part import part_of
 
-    opened = open_fleet_part(part_of(target, chosen.namespace, chosen.subscription, listed_flag=chosen.listed_flag))
+    where = chosen.cluster, chosen.namespace, chosen.subscription
+    opened = open_fleet_part(part_of(target, *where, listed_flag=chosen.listed_flag))
     state = opened.state
     names = [
         *(subscription.name for subscription in state.subscriptions),
         *(key_subscription.name for key_subscription in state.key_subscriptions),
     ]
     shown = names.index(chosen.first) if chosen.first in names else 0
+    topic = partitioned_name(chosen.topic) if partition_index(chosen.topic) >= 0 else chosen.topic
+    of_topic = (at for at, subscription in enumerate(state.subscriptions) if topic in subscription.topics)
+    shown = next(of_topic, shown) if chosen.subscription else shown
     return Session(Timeline.start(state, opened.seed, opened.source), shown, opened.problems, opened.notes)
