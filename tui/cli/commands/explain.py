@@ -198,23 +198,25 @@ def explain_topic(
         if not _explain_unsubscribed(session, topic, as_json=as_json, ascii_only=ascii_only):
             raise
         return FINE
-    place = bundle = None
+    place = bundle = reported = None
     if session.seen:
         from engine.admin.moments import combined
         from engine.views.reported.bundles import reported_bundle, whereabouts_of
+        from engine.views.reported.partition import partition_reported
 
         name, namespace, snapshot = explanation.topic, explanation.namespace, combined(session.seen)
         computed = explanation.bundle if isinstance(explanation, TopicExplanation) else None
         bundle = computed or reported_bundle(snapshot, name, namespace)
         place = whereabouts_of(snapshot, name, namespace, bundle) if bundle else None
+        reported = partition_reported(snapshot, name, explanation.subscription)
     if as_json:
         from tui.cli.printers.explanation import explanation_document
 
-        write_out(json_text(explanation_document(explanation, place, bundle)))
+        write_out(json_text(explanation_document(explanation, place, bundle, reported)))
     else:
         from tui.cli.printers.explanation import explanation_lines
 
-        write_page(explanation_lines(explanation, place, bundle), ascii_only=ascii_only)
+        write_page(explanation_lines(explanation, place, bundle, reported), ascii_only=ascii_only)
     return FINE
 
 
