@@ -21,7 +21,9 @@ PARTITION_SUFFIX: Final = "-partition-"
 PERSISTENT: Final = "persistent"
 NON_PERSISTENT: Final = "non-persistent"
 SEGMENT: Final = "segment"
-_DOMAINS: Final = (PERSISTENT, NON_PERSISTENT, "topic", SEGMENT)
+SCALABLE: Final = "topic"
+"""The domain of scalable topics, whose messages are in segments."""
+_DOMAINS: Final = (PERSISTENT, NON_PERSISTENT, SCALABLE, SEGMENT)
 _ENTITY: Final = re.compile(r"[-=:.A-Za-z0-9_]+")
 _PLAIN_NAME: Final = re.compile(r"(?:non-)?persistent://[-=:.A-Za-z0-9_]+/[-=:.A-Za-z0-9_]+/[^/\s]+")
 NAMESPACE_PATTERN: Final = "[-=:.A-Za-z0-9_]+(?:/[-=:.A-Za-z0-9_]+){1,2}"
@@ -86,6 +88,15 @@ def namespace_of(topic: str) -> str:
     ('t/n', '')
     """
     return "/".join(topic.partition("://")[2].split("/", 2)[:2])
+
+
+def is_segment(topic: str) -> bool:
+    """Whether a full name is that of a segment of a scalable topic: what classic subscriptions obey is not for it.
+
+    >>> is_segment("segment://t/n/x/0000-ffff-0"), is_segment("persistent://t/n/x")
+    (True, False)
+    """
+    return topic.startswith(f"{SEGMENT}://")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import engine.answer
 from engine.views.listing import Listing
+from engine.views.scalable.model import ScalableView
 
-DECLARED: Final = {"list": (Listing, "Ringside list")}
+DECLARED: Final = {"list": (Listing, "Ringside list"), "scalable": (ScalableView, "Ringside scalable")}
 """Documents whose schema follows from the declared answer."""
 SCREENS: Final = ("dashboard", "keys", "producers", "subscription")
 DOCUMENTS: Final = (
@@ -31,6 +32,7 @@ DOCUMENTS: Final = (
     "upgrade",
     "suggest",
     "check",
+    "scalable",
     "list",
 )
 """What has one: four screens, then commands by their names; ``bundles`` is of ``forecast``, ``script`` of

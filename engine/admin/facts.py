@@ -14,6 +14,7 @@ from engine.config import BrokerSettings
 from engine.errors import Problem
 
 if TYPE_CHECKING:
+    from engine.admin.scalable import ScalableFacts
     from engine.balance.brokers import BrokerLoad
     from engine.balance.leadership.policies import ClusterPolicies
     from engine.balance.limits import BundleStats
@@ -429,9 +430,10 @@ class Snapshot:
     are the brokers of bundles (``tenant/namespace/range``) and topics as brokers and look-ups report them.
     ``broker_loads`` has the last load report of each broker, ``written_loads`` all of them with their files, and
     ``living`` the list of brokers with its file, None without one. ``sums`` are those of partitioned topics whose
-    partitions are not in the answers. ``signs`` are those of a release (``engine.admin.release_signs``), looked for
-    where no answer names it. ``metered`` is what metrics say of topics. ``ownership``: isolation policies,
-    failure domains and anti-affinity groups, None without an answer about them.
+    partitions are not in the answers. ``scalable`` are the scalable topics by full name, of which none is in
+    ``topics``; their segments are, where broker-stats lists them. ``signs`` are those of a release
+    (``engine.admin.release_signs``), looked for where no answer names it. ``metered`` is what metrics say of topics.
+    ``ownership``: isolation policies, failure domains and anti-affinity groups, None without an answer about them.
     """
 
     source: str
@@ -454,5 +456,6 @@ class Snapshot:
     written_loads: tuple[tuple[str, WrittenLoad], ...] = ()
     living: tuple[str, frozenset[str]] | None = None
     sums: Mapping[str, PartitionSums] = field(default_factory=dict)
+    scalable: Mapping[str, ScalableFacts] = field(default_factory=dict)
     signs: frozenset[str] = frozenset()
     metered: Mapping[str, TopicFacts] = field(default_factory=dict)

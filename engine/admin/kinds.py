@@ -26,6 +26,9 @@ class AnswerKind(Enum):
     TOPIC_STATS = "topic-stats"
     PARTITIONED_STATS = "partitioned-stats"
     NAMED_STATS = "named-stats"
+    SCALABLE_RECORD = "scalable-record"
+    SCALABLE_STATS = "scalable-stats"
+    SEGMENT_STATS = "segment-stats"
     BROKER_STATS_TOPICS = "broker-stats-topics"
     BUNDLES = "bundles"
     POLICIES = "policies"
@@ -46,6 +49,9 @@ class AnswerKind(Enum):
     OTHER = "other"
 
 
+SCALABLE_KINDS: Final = (AnswerKind.SCALABLE_RECORD, AnswerKind.SCALABLE_STATS, AnswerKind.SEGMENT_STATS)
+"""Answers about scalable topics."""
+
 # Members that only one kind of answer has, the most specific first; all members of a row are needed.
 _SIGNS: Final[tuple[tuple[AnswerKind, tuple[str, ...]], ...]] = (
     (AnswerKind.SCENARIO, ("scenario", "steps")),
@@ -62,6 +68,10 @@ _SIGNS: Final[tuple[tuple[AnswerKind, tuple[str, ...]], ...]] = (
     (AnswerKind.LOOKUP, ("brokerUrl",)),
     (AnswerKind.PARTITIONED_STATS, ("partitions", "subscriptions")),
     (AnswerKind.PARTITIONED_STATS, ("partitions", "metadata")),
+    (AnswerKind.SCALABLE_RECORD, ("nextSegmentId", "segments")),
+    (AnswerKind.SCALABLE_STATS, ("layout", "subscriptions")),
+    (AnswerKind.SCALABLE_STATS, ("layout", "autoScale")),
+    (AnswerKind.SEGMENT_STATS, ("terminated", "producers")),
     (AnswerKind.TOPIC_STATS, ("subscriptions",)),
     (AnswerKind.TOPIC_STATS, ("msgRateIn", "publishers")),
 )
@@ -109,6 +119,8 @@ def _by_names(members: dict[str, msgspec.Raw]) -> AnswerKind:
     if all(_FULL_BUNDLE.fullmatch(name) for name in names):
         return AnswerKind.OWNED_NAMESPACES
     if all(bytes(raw).lstrip()[:1] == b"{" for raw in members.values()):
+        if all(name.startswith("topic://") for name in names):
+            return AnswerKind.MANY
         if any("://" in name for name in names):
             return AnswerKind.NAMED_INTERNAL_STATS if _is_internal(members) else AnswerKind.NAMED_STATS
         below = [_names_below(raw) for raw in members.values()]

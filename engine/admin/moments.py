@@ -166,6 +166,7 @@ def combined(moments: Sequence[Moment]) -> Snapshot:
             (*known.written_loads, *later.written_loads),
             later.living or known.living,
             {**known.sums, **later.sums},
+            {**known.scalable, **later.scalable},
             known.signs | later.signs,
             {**known.metered, **later.metered},
         )

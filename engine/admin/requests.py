@@ -42,8 +42,8 @@ class AdminRequest:
     """One request. ``what`` names the resource (``stats``, ``bundles``, ``split`` …), "" if unknown.
 
     ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``,
-    ``setting`` the dynamic setting, the anti-affinity group or the failure domain, ``broker`` the id of the owner of
-    listed bundles. ``fault`` says what is wrong with the topic or the namespace, which are "" then.
+    ``setting`` the dynamic setting, the anti-affinity group, the failure domain or the id of a segment, ``broker`` the
+    id of the owner of listed bundles. ``fault`` says what is wrong with the topic or the namespace, which are "" then.
     """
 
     method: str
@@ -99,16 +99,16 @@ def _parsed(text: str) -> AdminRequest:
             return _about_namespace(method, f"{tenant}/{name}", rest, query)
         case ["admin", "v2", domain, tenant, name, *rest] if domain in _DOMAINS:
             return _about_topics(method, domain, f"{tenant}/{name}", rest, query)
+        case ["admin", "v2", "scalable", tenant, name, *rest]:
+            return _about_scalable(method, f"{tenant}/{name}", rest, query)
         case ["admin", "v2", "broker-stats", "topics" | "destinations"]:
             return AdminRequest(method, "broker-stats-topics", query=query)
         case ["admin", "v2", "broker-stats", what]:
             return AdminRequest(method, what, query=query)
         case ["admin", "v2", "brokers", "configuration", setting, _] if method in ("POST", "PUT"):
             return AdminRequest(method, "dynamic-configuration", query=query, setting=setting)
-        case ["admin", "v2", "brokers", "configuration", "runtime"]:
-            return AdminRequest(method, "runtime-configuration", query=query)
-        case ["admin", "v2", "brokers", "configuration", "values"]:
-            return AdminRequest(method, "dynamic-values", query=query)
+        case ["admin", "v2", "brokers", "configuration", "runtime" | "values" as what]:
+            return AdminRequest(method, "runtime-configuration" if what == "runtime" else "dynamic-values", query=query)
         case ["admin", "v2", "brokers", "version"]:
             return AdminRequest(method, "version", query=query)
         case ["admin", "v2", "brokers", _, broker, "ownedNamespaces"]:
@@ -182,6 +182,21 @@ def _about_topics(method: str, domain: str, namespace: str, rest: list[str], que
         case [topic, what] if what in TOPIC_POLICIES:
             return AdminRequest(method, what, f"{domain}://{namespace}/{topic}", namespace, "", query)
     return AdminRequest(method, "", "", namespace, "", query)
+
+
+def _about_scalable(method: str, namespace: str, rest: list[str], query: Mapping[str, str]) -> AdminRequest:
+    """Requests about scalable topics; ``setting`` is the id of a segment."""
+    topic = f"topic://{namespace}/{rest[0]}" if rest else ""
+    match rest:
+        case []:
+            return AdminRequest(method, "topic-list", "", namespace, query=query)
+        case [_]:
+            return AdminRequest(method, "scalable-record", topic, namespace, query=query)
+        case [_, "stats"]:
+            return AdminRequest(method, "scalable-stats", topic, namespace, query=query)
+        case [_, "segments", segment_id, "stats"]:
+            return AdminRequest(method, "segment-stats", topic, namespace, query=query, setting=segment_id)
+    return AdminRequest(method, "", topic, namespace, query=query)
 
 
 SCENARIO_NAME: Final = "scenario.json"

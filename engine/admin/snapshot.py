@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -21,7 +21,7 @@ from engine.admin.facts import (
     WrittenLoad,
 )
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
-from engine.admin.kinds import AnswerKind
+from engine.admin.kinds import SCALABLE_KINDS, AnswerKind
 from engine.admin.measured_loads import METRICS, MeasuredLoads
 from engine.admin.namespaces import (
     decode_bundles,
@@ -58,6 +58,9 @@ from engine.admin.topics import (
 from engine.config import CURRENT, BrokerSettings, behaviour_of, rebased
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, Intake
+
+if TYPE_CHECKING:
+    from engine.admin.scalable import ScalableAnswer, ScalableFacts
 
 
 def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
@@ -125,6 +128,7 @@ class AnswerCollector:
         self.read: list[Answer] = []
         self.metered: dict[str, TopicFacts] = {}
         self.living: tuple[str, frozenset[str]] | None = None
+        self.scalable: list[ScalableAnswer] = []
         self.asked_loaded = self.configured = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
@@ -168,7 +172,9 @@ class AnswerCollector:
             listed = living_brokers(name, data) if kind in _LISTS else None
             self.living = (name, listed) if listed is not None else self.living
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
-            if kind in _NAMELESS:
+            if kind in SCALABLE_KINDS:
+                self.scalable.append((kind, name, data, requests.get(name)))
+            elif kind in _NAMELESS:
                 unnamed.append(answer)
             elif kind in (AnswerKind.LOOKUP, AnswerKind.OWNED_NAMESPACES):
                 self._take_owners(kind, name, data, requests.get(name))
@@ -376,7 +382,15 @@ class AnswerCollector:
 
         return signs_in((answer.kind, answer.data) for answer in self.read)
 
+    def _scalable(self) -> Decoded[dict[str, ScalableFacts]]:
+        if not self.scalable:
+            return Decoded({})
+        from engine.admin.scalable import read_scalable
+
+        return read_scalable(self.scalable)
+
     def snapshot(self, title: str) -> Snapshot:
+        scalable = self._scalable()
         measured = self.measured.written(self.written_loads)
         for name, written in measured.good:
             self._take_load(name, written)
@@ -392,7 +406,7 @@ class AnswerCollector:
             frozenset(self.known_names),
             self._settings(),
             self.version,
-            (*self.problems, *self.ownership.problems, *measured.problems),
+            (*self.problems, *self.ownership.problems, *measured.problems, *scalable.problems),
             counts,
             self.ledgers,
             self.topic_policies,
@@ -405,6 +419,7 @@ class AnswerCollector:
             tuple(self.written_loads),
             self.living,
             self.sums,
+            scalable.good,
             self._signs(),
             self.metered,
         )

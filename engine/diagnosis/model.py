@@ -87,9 +87,11 @@ class Cause:
 
 
 def in_order_of_verdict(causes: Iterable[Cause]) -> list[Cause]:
-    """Sort causes, the worst first, without fine ones if another does harm."""
+    """Sort causes, the worst first, without fine ones if another does harm or something waits and none can tell why."""
     ordered = list(causes)
-    harmed = any(cause.verdict.harms for cause in ordered)
+    harmed = any(
+        cause.verdict.harms or (cause.verdict is Verdict.CANNOT_TELL and cause.waiting > 0) for cause in ordered
+    )
     return sorted(
         (cause for cause in ordered if not harmed or cause.verdict is not Verdict.FINE),
         key=lambda cause: cause.verdict.rank,

@@ -264,13 +264,16 @@ class Dispatcher:
     def acks_per_s(self) -> float | None:
         """Messages acknowledged a second: between the moments, else the average of a minute; None where unknown."""
         if self.seconds and self.came_in is not None and self.backlog_growth is not None:
-            # A backlog counts entries, and counters messages.
-            per_entry = max((consumer.avg_messages_per_entry or 1 for consumer in self.sub.consumers), default=1)
-            return max(0.0, (self.came_in - self.backlog_growth * max(1, per_entry)) / self.seconds)
+            return max(0.0, (self.came_in - self.backlog_growth * self.messages_per_entry) / self.seconds)
         if self.sub.ack_rate_msgs_per_sec is not None:
             return self.sub.ack_rate_msgs_per_sec
         rates = [consumer.ack_rate_msgs_per_sec for consumer in self.sub.consumers]
         return sum(rate or 0.0 for rate in rates) if any(rate is not None for rate in rates) else None
+
+    @cached_property
+    def messages_per_entry(self) -> int:
+        """Messages for each entry, 1 if no answer says it: a backlog counts entries, and counters messages."""
+        return max((consumer.avg_messages_per_entry or 1 for consumer in self.sub.consumers), default=1)
 
     @property
     def in_per_s(self) -> float:

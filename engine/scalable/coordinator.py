@@ -73,7 +73,7 @@ class Coordinator:
 
     def expire(self, name: str) -> Coordinator:
         """A grace period is over."""
-        return self if self.sessions.get(name, True) else self.unregister(name)
+        return self if self.sessions.get(name) else self.unregister(name)
 
     def restore(self, names: Iterable[str]) -> Coordinator:
         """A new controller reads the names back as just lost."""

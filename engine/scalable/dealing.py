@@ -61,7 +61,7 @@ def owners_in_columns(offsets: Ints, buckets: Ints, consumers: Ints, whole: Bool
     at = np.arange(len(topic)) - offsets[topic]
     first = at % np.maximum(consumers, 1)[topic]
     owners = (consumers > 0).astype(np.int64)[topic]
-    shared = (consumers > sizes) & ~whole
+    shared = (consumers > sizes) & (sizes > 0) & ~whole
     if shared.any():
         dealt = np.minimum(consumers, sums(buckets, offsets))
         # As many full rounds as there are names for, found by halving; every round gives a segment at most one owner.

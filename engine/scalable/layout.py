@@ -173,18 +173,12 @@ def prunable(layout: Layout, now_ms: int, retention_ms: int) -> tuple[Segment, .
 def merge_depths(layout: Layout) -> dict[int, int]:
     """For each listed segment the number of merges among it and its ancestors, each counted once.
 
-    A merge is a segment with two listed parents or more. O(segments · merges), and nothing without a merge.
+    A merge is a segment with two listed parents or more. O(segments²) at worst, and nothing without a merge.
     """
-    merges = {
-        segment.segment_id: 1 << bit
-        for bit, segment in enumerate(one for one in layout.segments.values() if len(layout.parents(one)) > 1)
-    }
-    depths = dict.fromkeys(layout.segments, 0)
+    merges = {segment.segment_id for segment in layout.segments.values() if len(layout.parents(segment)) > 1}
     if not merges:
-        return depths
-    for segment_id in layout.segments:
-        depths[segment_id] = sum(1 for ancestor in layout.ancestors(segment_id) if ancestor in merges)
-    return depths
+        return dict.fromkeys(layout.segments, 0)
+    return {one: len(merges.intersection(layout.ancestors(one))) for one in layout.segments}
 
 
 @dataclass(frozen=True, slots=True)

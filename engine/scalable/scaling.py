@@ -220,7 +220,8 @@ class _Passes:
 
     def _limits(self, kind: str) -> Floats:
         """Limits by topic, or one row for all."""
-        return np.array([getattr(one, f"{kind}_limits")() for one in self.inputs.settings], np.float64)
+        rows = [getattr(one, f"{kind}_limits")() for one in self.inputs.settings]
+        return np.array(rows, np.float64).reshape(-1, len(METRICS))
 
     def _per_segment(self, by_topic: Floats) -> Floats:
         return by_topic if len(by_topic) == 1 else by_topic[self.topic]

@@ -25,6 +25,7 @@ from engine.cluster.tables.topics import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById
+from engine.names import is_segment
 from engine.ranges import HashRange
 from engine.scenarios.subscriptions import KEY_SHARED
 from engine.views.failover.model import Notice
@@ -335,7 +336,7 @@ def _intervals(reported: Mapping[int, tuple[HashRange, ...]], consumers: int) ->
 
 def _dispatchers(snapshot: Snapshot, topic: Topic) -> dict[tuple[str, str], list[tuple[ConsumerFacts, ...] | None]]:
     """By namespace and name, the consumers of each partition in the order of connecting; None: no answer has it."""
-    names = topic.partition_names()
+    names = () if is_segment(topic.name) else topic.partition_names()
     found: dict[tuple[str, str], list[tuple[ConsumerFacts, ...] | None]] = {}
     for at, name in enumerate(names):
         facts = snapshot.topics.get(name)

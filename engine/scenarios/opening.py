@@ -26,7 +26,7 @@ from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behav
 from engine.diagnosis.limits import TOPIC_POLICY, limits_of
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
-from engine.names import TopicName, parse_topic_name
+from engine.names import SCALABLE, TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of, unacked_of
 from engine.views.failover.model import Notice
@@ -82,6 +82,12 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     if not topics and not snapshot.bundles:
         from engine.admin.load_reports import all_bundles
 
+        if snapshot.scalable:
+            raise InputError(
+                f"{snapshot.source}: the answers are of {min(snapshot.scalable)}, a scalable topic, alone; "
+                "ringside scalable shows who has its segments",
+                snapshot.problems,
+            )
         if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
             give = "give topic statistics (partitioned-stats, stats or broker-stats/topics)"
             if snapshot.metered:
@@ -177,12 +183,12 @@ def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
     """The topics without their partition suffix, in the order of the answers.
 
     The number of partitions is the highest index + 1. Names that only lists have are topics too (without statistics),
-    except the partitioned parent itself.
+    except the partitioned parent itself. A scalable topic is no topic by itself; its segments are.
     """
     counts: dict[str, int] = {}
     for name in [*snapshot.topics, *sorted(snapshot.known_names - snapshot.topics.keys())]:
         parsed = parse_topic_name(name)
-        if not isinstance(parsed, TopicName):
+        if not isinstance(parsed, TopicName) or parsed.domain == SCALABLE:
             continue
         parent = parsed.partitioned_topic
         counts[parent] = max(counts.get(parent, 0), parsed.partition_index + 1)

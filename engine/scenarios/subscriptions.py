@@ -14,12 +14,14 @@ from engine.cluster.tables.topics import NOTHING_REPORTED, Load, Topic
 from engine.config import FLAG, ReleaseBehaviour
 from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
+from engine.names import is_segment
 from engine.views.failover.dashboard import PRIORITIES_INFERRED
 from engine.views.failover.model import Notice
 
 FAILOVER: Final = "Failover"
 KEY_SHARED: Final = "Key_Shared"
 OTHER_TYPES: Final = "other-types"
+SCALABLE_TOPICS: Final = "scalable-topics"
 UNEQUAL_PARTITIONS: Final = "unequal-partitions"
 RECORD_UNEXPLAINED: Final = "record-unexplained"
 _NOBODY_SINCE_LOAD: Final = "None"
@@ -75,7 +77,7 @@ def gather(snapshot: Snapshot, topics: Sequence[Topic]) -> tuple[tuple[Group, ..
                 if facts.active_consumer_name is not None
             )
     ordered = sorted(groups.values(), key=lambda group: (-len(group.topics), group.name, group.namespace))
-    return tuple(ordered), (*_other_types(snapshot), *_unequal(unequal))
+    return tuple(ordered), (*_other_types(snapshot), *_scalable(snapshot), *_unequal(unequal))
 
 
 def flag_of(groups: Iterable[Group], behaviour: ReleaseBehaviour) -> tuple[bool, str]:
@@ -216,7 +218,7 @@ def _other_types(snapshot: Snapshot) -> list[Notice]:
     """Subscriptions of other types by namespace and name, counted once however many topics they have."""
     seen: dict[str, set[tuple[str, str]]] = {}
     for facts in snapshot.topics.values():
-        for subscription in facts.subscriptions:
+        for subscription in () if is_segment(facts.name) else facts.subscriptions:
             if subscription.type != FAILOVER and not (subscription.type == KEY_SHARED and subscription.consumers):
                 seen.setdefault(subscription.type, set()).add((facts.namespace, subscription.name))
     if not seen:
@@ -226,6 +228,18 @@ def _other_types(snapshot: Snapshot) -> list[Notice]:
         for kind, names in sorted(seen.items())
     )
     return [Notice(OTHER_TYPES, f"nothing is computed for some subscriptions, which are shown as reported: {listed}")]
+
+
+def _scalable(snapshot: Snapshot) -> list[Notice]:
+    """The topics whose segments have subscriptions of their own kinds, which other screens leave out."""
+    segments = [name for name in snapshot.topics if is_segment(name)]
+    if not segments and not snapshot.scalable:
+        return []
+    from engine.admin.scalable import topic_of_segment
+
+    count = len({topic_of_segment(name) for name in segments} | snapshot.scalable.keys())
+    noun = "scalable topic is" if count == 1 else "scalable topics are"
+    return [Notice(SCALABLE_TOPICS, f"{count:,} {noun} not shown here; ringside scalable shows who has its segments")]
 
 
 def _unequal(count: int) -> list[Notice]:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
 from engine.admin.inference import MOST_ACTIVES
+from engine.names import SEGMENT
 from pipeline.storage import Place
 from pipeline.transforms.units import UNITS, UNITS_TOGETHER
 from pipeline.writing import GROUP_LIMIT
@@ -102,12 +103,17 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
+def _key_shared(subscriptions: DataFrame) -> DataFrame:
+    """The Key_Shared subscriptions whose consumers share slots; those on segments of scalable topics share buckets."""
+    return subscriptions.where((fn.col("type") == _KEY_SHARED) & ~fn.col("topic").startswith(f"{SEGMENT}://"))
+
+
 def key_shared_lists(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     """The consumers of each Key_Shared subscription as ``names``, and how many ``lists`` its topics have.
 
     Every partition has a dispatcher of its own: the list of the first topic by name represents all.
     """
-    rows = subscriptions.where(fn.col("type") == _KEY_SHARED)
+    rows = _key_shared(subscriptions)
     by_list = rows.groupBy(*UNIT).agg(fn.min("topic").alias("topic"))
     first = fn.min_by("consumer_set", fn.struct("topic", "consumer_set")).alias("consumer_set")
     chosen = by_list.groupBy(*SUBSCRIPTION).agg(first, fn.count("*").alias("lists"))
@@ -120,7 +126,7 @@ def key_cases(subscriptions: DataFrame, consumers: DataFrame) -> DataFrame:
     ``names``, ``since``, ``starts`` and ``ends`` have one item per consumer in the dispatcher's order; those of the
     ranges are lists. ``topics`` counts topics; ``topic`` is the first by name.
     """
-    wanted = subscriptions.where((fn.col("type") == _KEY_SHARED) & (fn.col("consumers") > 0))
+    wanted = _key_shared(subscriptions).where(fn.col("consumers") > 0)
     member = fn.struct("position", "consumer", "connected_since", "key_hash_ranges")
     lists = (
         wanted.select(*SUBSCRIPTION, "topic", "partitioned_topic", "partition_index")

@@ -37,6 +37,7 @@ SCALABLE: Final = (
     "autoscale_config",
     "autoscale_decide",
     "autoscale_cycle",
+    "topic_stats",
 )
 """Only releases from 5.0 have them."""
 FAMILIES = (

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.golden.harness import SCALABLE
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 
@@ -74,6 +76,7 @@ _SHEDDING: Final = (
 )
 _ROUTING: Final = ("partition_index", "routers", "publisher_stats", "partitioned_stats")
 _FAILOVER: Final = ("failover", "failover_sequences")
+_SCALABLE: Final = tuple(f"5.0.1/{family}" for family in SCALABLE)
 
 ROOMS: Final = {
     room.name: room
@@ -115,6 +118,12 @@ ROOMS: Final = {
                 "tests/properties/test_producer_machine.py",
             ),
             ("unit_tests", "murmur3", *_ROUTING),
+        ),
+        Room(
+            "scalable",
+            ("engine/scalable/*.py",),
+            ("tests/engine/scalable/test_*.py", "tests/properties/test_scalable_laws.py"),
+            _SCALABLE,
         ),
         Room(
             "bundles",

@@ -98,6 +98,6 @@ def test_every_named_equivalent_is_a_mutant_of_today() -> None:
 def test_every_rule_of_the_two_floors_and_every_decider_is_in_one_room() -> None:
     paths = [path for room in ROOMS.values() for path in room.paths()]
     assert len(paths) == len(set(paths))
-    rules = {"engine", "failover", "keyshared", "routing", "bundles", "balance"}
+    rules = {"engine", "failover", "keyshared", "routing", "scalable", "bundles", "balance"}
     below = {"placement", "shedding", "leadership", "splitting", "ahead", "causes"}
     assert {path.parent.name for path in paths} == rules | below | {"diagnosis"}

@@ -176,6 +176,8 @@ def _next(view: ProducersView) -> str:
         return "Not everybody knows of the new partitions: > lets a minute pass."
     if foot.full:
         return _full(foot)
+    if view.rates is not None and view.rates.hottest >= 0:
+        return rates_sentence(view, view.rates)
     if step.kind == "topic":
         return "f on a key shows whether it moved."
     if step.kind == "send" and view.counts.here.eager > foot.broker_producers:

@@ -89,6 +89,12 @@ def never_asked(seen: SubscriptionSeen) -> Judgement:
             if not silent:
                 return "the active consumer has asked for messages"
         has_own_cause = dispatcher.sub.type == FAILOVER or (dispatcher.sub.type == KEY_SHARED and dispatcher.replay)
+        if (
+            dispatcher.sub.type == KEY_SHARED
+            and dispatcher.sub.msg_in_replay is None
+            and len(silent) < len(dispatcher.consumers)
+        ):
+            return "the answer lacks msgInReplay"
         if has_own_cause and not has_moved(dispatcher):
             return "nothing shows that the topic moved: a consumer without permits has a cause of its own"
         waiting = dispatcher.unread

@@ -93,6 +93,8 @@ def active_not_connected(seen: SubscriptionSeen) -> Judgement:
             return "nobody is connected"
         if name is None:
             return "the answer names no active consumer"
+        if not any(consumer.name for consumer in dispatcher.sub.consumers):
+            return "the answer lacks consumerName"
         if dispatcher.active_name is not None:
             return f"{name} is connected"
         return Cause(

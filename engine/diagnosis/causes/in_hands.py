@@ -6,7 +6,7 @@ from typing import Final
 
 from engine.diagnosis.causes.consumers import RECEIVER_QUEUE
 from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
-from engine.diagnosis.seen import STILL_AFTER_MS, ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.diagnosis.seen import KEY_SHARED, STILL_AFTER_MS, ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.text import counted, joined, moment_text, time_text
 
 NOT_ACKNOWLEDGED: Final = "sent_not_acknowledged"
@@ -18,6 +18,8 @@ _SHORT_MS: Final = 5_000
 _HOARDED_AT_LEAST: Final = 20
 _LONG_S: Final = 10.0
 _ON_THEIR_WAY: Final = 10
+_SOON_S: Final = 10.0
+"""A backlog that does not grow and is worked off within this time is on its way."""
 
 
 def not_acknowledged(seen: SubscriptionSeen) -> Judgement:
@@ -86,7 +88,12 @@ def not_acknowledged(seen: SubscriptionSeen) -> Judgement:
 
 def not_on_its_way(dispatcher: Dispatcher) -> str:
     """Return why messages of a dispatcher are more than on their way, "" if they are."""
-    if dispatcher.backlog > max(_ON_THEIR_WAY, (dispatcher.came_in or 0) // 10):
+    little = max(_ON_THEIR_WAY, (dispatcher.came_in or 0) // 10)
+    pace = dispatcher.acks_per_s
+    replays = dispatcher.sub.msg_in_replay is None if dispatcher.sub.type == KEY_SHARED else False
+    replays = replays or dispatcher.replay * 2 > dispatcher.backlog
+    is_steady = dispatcher.out and pace and not replays and 0 <= (dispatcher.backlog_growth or 0) <= little
+    if dispatcher.backlog > little and not (is_steady and pace and dispatcher.backlog <= pace * _SOON_S):
         return f"{counted(dispatcher.backlog, 'message')} wait"
     if dispatcher.before is None or dispatcher.out is None:
         at_ms, sent = dispatcher.last.at_ms, dispatcher.last_sent_ms
@@ -96,6 +103,8 @@ def not_on_its_way(dispatcher: Dispatcher) -> str:
         return "the answer shows no message that went out"
     if dispatcher.acknowledged is False:
         return "nothing was acknowledged between the moments"
+    if dispatcher.came_in is None:
+        return "the answer lacks msgInCounter"
     if dispatcher.acknowledged or dispatcher.acks_per_s:
         return ""
     came_just_now = dispatcher.before_backlog == 0 and bool(dispatcher.came_in)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.admin.facts import NotReported
 from engine.diagnosis.causes.consumers import RECEIVER_QUEUE, works_slowly
 from engine.diagnosis.causes.counts import impossible
 from engine.diagnosis.causes.in_hands import newcomers_of, not_on_its_way
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
-from engine.diagnosis.seen import SHARED, ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.diagnosis.seen import NOBODY, SHARED, ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.text import counted, joined, shell_line, time_text
 
 RATE_LIMITED: Final = "dispatch_rate_limited"
@@ -192,6 +193,8 @@ def _acknowledges_slowly(dispatcher: Dispatcher) -> Judgement:
         return "a consumer has permits, or the answer does not say"
     if not dispatcher.unread:
         return "everything was read"
+    if dispatcher.before is not None and dispatcher.out is None:
+        return "the answer lacks msgOutCounter, or the topic was loaded anew"
     if not works_slowly(dispatcher, takers):
         return "nothing shows that messages are acknowledged"
     pace, came = dispatcher.acks_per_s, dispatcher.in_per_s
@@ -287,9 +290,11 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
         before = dispatcher.before
         if dispatcher.out is None or dispatcher.came_in is None or before is None:
             return _perhaps_redelivered(dispatcher)
-        unsent = dispatcher.backlog - min(dispatcher.backlog, dispatcher.unacked)
-        old = before.subscription.msg_backlog_entries or 0
-        unsent_before = old - min(old, before.subscription.unacked_messages or 0)
+        if dispatcher.sub.unacked_messages is None:
+            return "the answer lacks unackedMessages"
+        unsent = max(0, dispatcher.backlog * dispatcher.messages_per_entry - dispatcher.unacked)
+        old = dispatcher.before_backlog * dispatcher.messages_per_entry
+        unsent_before = max(0, old - (before.subscription.unacked_messages or 0))
         again = dispatcher.out - dispatcher.came_in + unsent - unsent_before
         if again < _REDELIVERED_AT_LEAST or again < dispatcher.out / 5:
             return "hardly anything went out twice"
@@ -377,7 +382,7 @@ def keeping_up(seen: SubscriptionSeen) -> Judgement:
     if any(next(impossible(dispatcher), None) for dispatcher in seen.dispatchers):
         return "the broker reports numbers that cannot be"
     for dispatcher in waiting:
-        problem = not_on_its_way(dispatcher)
+        problem = _unknown(dispatcher) or not_on_its_way(dispatcher)
         if problem:
             return problem
     sent = sum(dispatcher.out or 0 for dispatcher in seen.dispatchers)
@@ -393,10 +398,25 @@ def keeping_up(seen: SubscriptionSeen) -> Judgement:
     )
 
 
+def _unknown(dispatcher: Dispatcher) -> str:
+    """Return which member is missing without which a backlog is not harmless, "" if they are all there."""
+    sub = dispatcher.sub
+    if isinstance(sub.consumers, NotReported):
+        return "the answer lacks consumers"
+    if sub.consumers and sub.type == NOBODY:
+        return "the answer lacks the type"
+    if any(consumer.available_permits is None for consumer in sub.consumers):
+        return "the answer lacks availablePermits"
+    return "the answer lacks unackedMessages" if dispatcher.is_shared and sub.unacked_messages is None else ""
+
+
 def catching_up(seen: SubscriptionSeen) -> Judgement:
     """Decide whether a backlog shrinks."""
     if any(next(impossible(dispatcher), None) for dispatcher in seen.dispatchers):
         return "the broker reports numbers that cannot be"
+    problem = next(filter(None, map(_unknown, seen.dispatchers)), "")
+    if problem:
+        return problem
     growths = [dispatcher.backlog_growth for dispatcher in seen.dispatchers]
     if None in growths:
         return "one moment alone does not say"

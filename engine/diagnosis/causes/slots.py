@@ -126,7 +126,7 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
             return "nothing went out between the moments" if dispatcher.out == 0 else "one moment alone does not say"
         if dispatcher.replay or dispatcher.sub.msg_delayed or not dispatcher.has_read_all:
             return "messages wait"
-        per_entry = messages_per_entry(dispatcher)
+        per_entry = dispatcher.messages_per_entry
         if per_entry >= _SEVERAL:
             return f"entries hold about {per_entry:,} messages, so that most keys were not seen"
         idle = _without_keys(dispatcher)
@@ -148,14 +148,9 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
     return worst_of(seen, decide, also_quiet=True)
 
 
-def messages_per_entry(dispatcher: Dispatcher) -> int:
-    """Return the most messages that the entries of a consumer hold on average, 0 if no answer says it."""
-    return max((consumer.avg_messages_per_entry or 0 for consumer in dispatcher.sub.consumers), default=0)
-
-
 def _without_keys(dispatcher: Dispatcher) -> list[str]:
     """Return the consumers that got nothing of what went out between the moments, which is unlikely to be chance."""
-    per_entry = max(1, messages_per_entry(dispatcher))
+    per_entry = dispatcher.messages_per_entry
     return [consumer.name for consumer in dispatcher.consumers if _gets_no_key(consumer, dispatcher, per_entry)]
 
 
@@ -306,7 +301,7 @@ def batches(seen: SubscriptionSeen) -> Judgement:
     """
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        per_entry = messages_per_entry(dispatcher)
+        per_entry = dispatcher.messages_per_entry
         if per_entry < _SEVERAL:
             return "entries hold one message each, so that each goes by its own key"
         idle = _without_keys(dispatcher) if dispatcher.out and not dispatcher.replay and dispatcher.has_read_all else []

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.commands import PassTime, ProducerCommand, RepartitionTopic
+from engine.cluster.commands import PassTime, ProducerCommand, RepartitionTopic, SetProducerRate
+from engine.cluster.producers.evolve import rate_of
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import (
     ClusterState,
@@ -44,6 +45,7 @@ from engine.views.producers.words import (
     full_partitions,
     name_of,
     producer_notices,
+    rate_text,
     result_text,
     router_text,
     tally_text,
@@ -301,6 +303,8 @@ def _effect(step: Step, was: ProducerTopic | None, now: ProducerTopic | None) ->
     if isinstance(step.command, RepartitionTopic):
         before = was.partitions if was is not None else now.partitions
         return f"{now.partitions - before:,} partitions more{_moved_keys(now, before)}"
+    if isinstance(step.command, SetProducerRate):
+        return rate_text(rate_of(step.command))
     return tally_text(now.tally) if isinstance(step.command, ProducerCommand | PassTime) else ""
 
 

@@ -23,7 +23,8 @@ def consumer(name: str, **more: Any) -> Stats:
 
 def stats(type_: str, consumers: Sequence[Stats], *, topic: Mapping[str, Any] | None = None, **sub: Any) -> Stats:
     """Statistics of a topic with the one subscription ``s``."""
-    subscription = {"type": type_, "consumers": list(consumers), "msgBacklog": 0, "msgOutCounter": 0, **sub}
+    held = {"unackedMessages": 0} if not any(each.get("unackedMessages") for each in consumers) else {}
+    subscription = {"type": type_, "consumers": list(consumers), "msgBacklog": 0, "msgOutCounter": 0, **held, **sub}
     return {"msgInCounter": 0, "publishers": [{}], **(topic or {}), "subscriptions": {"s": subscription}}
 
 

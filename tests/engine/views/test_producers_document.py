@@ -127,6 +127,7 @@ def test_rates_are_those_of_partitions_and_name_the_hottest() -> None:
     assert [row["msgs_per_sec"] for row in document["producers"]] == [60.0, 100.0]
     assert "producers-hot-partition" in [notice["code"] for notice in document["notices"]]
     assert document_of(STATES["eager"]())["rates"] is None
+    assert "100 msg/s" in document["events"][-1]["effect"]
     idle = document_of(timeline_after("producer add router single", "producer rate #0 1"))
     assert idle["rates"]["without"] == 5
     assert "producers-idle-partitions" in [notice["code"] for notice in idle["notices"]]

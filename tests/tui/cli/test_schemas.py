@@ -25,6 +25,7 @@ from engine.balance.splitting.loops import LoopKind
 from engine.balance.splitting.model import AttemptOutcome
 from engine.verify.report import FactKind
 from tests.engine.diagnosis.answers import consumer, stats
+from tests.engine.scalable import scenes
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.schemas import DOCUMENTS, schema_of
 from tests.tui.cli.conftest import Run
@@ -130,6 +131,10 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("upgrade", "--to", "5.0"),
         ("upgrade", str(RECORDINGS / "v4.0.0-c-keyshared-sticky-gaps"), "--pulsar", "4.0.0", "--to", "5.0"),
     ),
+    "scalable": (
+        ("scalable", "segments", "--key", "k"),
+        ("scalable", "segments", "orders", "--key", "order-1", "--key", ""),
+    ),
     "script": (
         ("demo", "pip392", "--headless"),
         ("demo", "keys-blocked", "--headless"),
@@ -190,6 +195,7 @@ def inputs(tmp_path: Path) -> None:
     for name in ("05-load-report-a.json.gz", "05-load-report-b.json.gz", "scenario.json.gz"):
         (reports / name).write_bytes((RECORDINGS / "g-shed-modular-uniform" / name).read_bytes())
     both_days(tmp_path)
+    scenes.write(tmp_path / "segments", "manual", "2026-11-27T15-14-16Z", "2026-11-27T15-14-58Z")
     missed = (
         '[[namespaces]]\nname = "t/n"\nbrokers = 1\ntopics = 9\n[namespaces.goals]\nmax_over_mean = 1\nsurvive = 1\n'
     )

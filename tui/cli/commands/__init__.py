@@ -87,6 +87,11 @@ _COMMANDS: Final = (
         "commands.routes:partitions_command",
         "Say which keys more partitions move, and where clients disagree about keys.",
     ),
+    (
+        "scalable",
+        "commands.scalable:scalable_command",
+        "Say who has which segment of a scalable topic, what waits, and what splits next.",
+    ),
     ("ranges", "commands.ranges:ranges_command", "Print consistent sticky ranges: what each node declares."),
     ("plan", "commands.plan:plan_command", "Say how to change the number of nodes with consistent sticky ranges."),
     ("lint", "commands.lint:lint_command", "Look for defects in recorded answers or in a list of consumer names."),

@@ -54,7 +54,7 @@ def explain_key(
     """Say why KEY goes to its consumer: bytes, hash, slot, owner, who inherits it, and what it waits for.
 
     Of a partitioned topic it says first to which partition the client's hash sends the key, where other clients send
-    it, and which slots the keys of that partition can have.
+    it, and which slots the keys of that partition can have. Of a scalable topic it says segment, bucket and consumer.
 
     Bytes that are not text are written hex:00ff or base64:AP8=. "" is the empty key; --no-key is none.
 
@@ -71,7 +71,12 @@ def explain_key(
     metadata = _metadata(key, given)
     if key is None and not instead and given["producer"] is None:
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
-    who = sharing_of(sharing, path)
+    try:
+        who = sharing_of(sharing, path)
+    except InputError:
+        if key is None or not _explain_scalable(key, path, sharing, as_json=as_json, ascii_only=ascii_only):
+            raise
+        return FINE
     sticky = sticky_key(metadata, who.behaviour)
     key_way = way_of(who, routed, metadata)
     explanation = explained(
@@ -86,6 +91,31 @@ def explain_key(
 
         write_page(explained_lines(who, sticky, explanation, key_way), ascii_only=ascii_only)
     return FINE
+
+
+def _explain_scalable(key: str, path: str | None, sharing: SharingChoice, *, as_json: bool, ascii_only: bool) -> bool:
+    """Print where a key of a scalable topic goes; return whether the answers have one. Raises ``InputError``."""
+    from tui.cli.commands.scalable import shown_topic
+    from tui.sources.answers import moments_of
+
+    if path is None:
+        return False
+    try:
+        moments = moments_of(path, topic=sharing.about, limit_bytes=sharing.max_input)
+    except InputError:
+        return False
+    if not any(moment.snapshot.scalable for moment in moments):
+        return False
+    view = shown_topic(moments, None, [key])
+    if as_json:
+        from engine.answer import document
+
+        write_out(json_text(document(view)))
+    else:
+        from tui.cli.printers.scalable_page import key_lines
+
+        write_page(key_lines(view), ascii_only=ascii_only)
+    return True
 
 
 def _key_and_path(words: tuple[str, ...], *, replaced: bool) -> tuple[str | None, str | None]:
@@ -168,23 +198,25 @@ def explain_topic(
         if not _explain_unsubscribed(session, topic, as_json=as_json, ascii_only=ascii_only):
             raise
         return FINE
-    place = bundle = None
+    place = bundle = reported = None
     if session.seen:
         from engine.admin.moments import combined
         from engine.views.reported.bundles import reported_bundle, whereabouts_of
+        from engine.views.reported.partition import partition_reported
 
         name, namespace, snapshot = explanation.topic, explanation.namespace, combined(session.seen)
         computed = explanation.bundle if isinstance(explanation, TopicExplanation) else None
         bundle = computed or reported_bundle(snapshot, name, namespace)
         place = whereabouts_of(snapshot, name, namespace, bundle) if bundle else None
+        reported = partition_reported(snapshot, name, explanation.subscription)
     if as_json:
         from tui.cli.printers.explanation import explanation_document
 
-        write_out(json_text(explanation_document(explanation, place, bundle)))
+        write_out(json_text(explanation_document(explanation, place, bundle, reported)))
     else:
         from tui.cli.printers.explanation import explanation_lines
 
-        write_page(explanation_lines(explanation, place, bundle), ascii_only=ascii_only)
+        write_page(explanation_lines(explanation, place, bundle, reported), ascii_only=ascii_only)
     return FINE
 
 

@@ -12,6 +12,7 @@ from engine.failover.explain import FailoverExplanation, rivals_of
 from engine.text import counted, listed
 from engine.views.failover.explanations import TopicExplanation
 from engine.views.reported.bundles import Whereabouts
+from engine.views.reported.partition import PartitionReported
 from tui.cli.output import plain_values
 from tui.cli.plain import Align, table, wrapped
 from tui.failover.explaining import remarks_of, why_not
@@ -30,15 +31,20 @@ _TURN_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<")
 
 
 def explanation_lines(
-    explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None, bundle: str | None = None
+    explanation: TopicExplanation | TurnExplanation,
+    place: Whereabouts | None = None,
+    bundle: str | None = None,
+    reported: PartitionReported | None = None,
 ) -> list[str]:
     """The answer and its reasons, one labelled sentence each, where it is, then the dispatcher's order."""
     if isinstance(explanation, TurnExplanation):
         return _turn_lines(explanation, place, bundle)
     lines = _labelled("full name", safe_name(explanation.topic))
     lines += _labelled("of", f"subscription {safe_name(explanation.subscription)}")
+    nobody = reported.sentence if reported is not None else ""
+    lines += _labelled("reported", nobody) if nobody else []
     for remark in remarks_of(explanation, others=False):
-        lines += _labelled(remark.label, remark.text)
+        lines += _labelled("by rule" if nobody and remark.label == "active" else remark.label, remark.text)
     if place is not None:
         lines += _place_lines(place)
     if explanation.why is not None:
@@ -80,7 +86,10 @@ def unsubscribed_document(topic: str, namespace: str, place: Whereabouts | None,
 
 
 def explanation_document(
-    explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None, bundle: str | None = None
+    explanation: TopicExplanation | TurnExplanation,
+    place: Whereabouts | None = None,
+    bundle: str | None = None,
+    reported: PartitionReported | None = None,
 ) -> dict[str, Any]:
     """The same as plain values, with all consumers that are not active or next, and why not."""
     if isinstance(explanation, TurnExplanation):
@@ -98,6 +107,7 @@ def explanation_document(
         "kind": "failover",
         **plain_values(explanation),
         "not_active": plain_values(rivals),
+        "reported": asdict(reported) if reported is not None else None,
         **_place_document(place),
     }
 

@@ -1,0 +1,376 @@
+"""A scalable topic as brokers printed it, and beside that what the rules say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from engine.admin.scalable import ScalableFacts
+from engine.errors import Rejection
+from engine.hashing import utf16_order
+from engine.scalable.buckets import Attached, bucket_of, bucket_owners
+from engine.scalable.dealing import Deal, deal
+from engine.scalable.layout import Clocks, split
+from engine.scalable.load_reports import LoadRecord, Rates
+from engine.scalable.model import RING_SIZE, Layout, Segment, attached_name, backing_topic, by_place
+from engine.scalable.routing import Router, hashes_of_key, router
+from engine.scalable.scaling import INVALID_POLICY, ScalingState, Step, next_steps
+from engine.scalable.settings import METRICS, OVERRIDABLE, AutoScaleSettings, refuse_settings, settings_in_force
+from engine.scalable.statistics import (
+    QUEUE,
+    STREAM,
+    ListedSegment,
+    SubscribedSegment,
+    TopicStatistics,
+    TopicSubscription,
+)
+from engine.views.scalable.model import (
+    FORMAT,
+    ConsumerRow,
+    Cooldowns,
+    KeyOwner,
+    KeyRow,
+    NextStep,
+    ScalableView,
+    SegmentRow,
+    Share,
+    StepRow,
+    SubscriptionRow,
+    Wait,
+    WaitReason,
+)
+
+CHECKPOINT: Final = "CHECKPOINT"
+_READER: Final = "reader-"
+Kind = Literal["STREAM", "CHECKPOINT", "QUEUE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dealt:
+    """One subscription as it was printed, with the deal that its consumers should have; None for a QUEUE one."""
+
+    name: str
+    kind: Kind
+    reported: TopicSubscription
+    deal: Deal | None
+    drained: frozenset[int]
+    owners: Mapping[int, tuple[str | None, ...]]
+    """By segment that is dealt, who has each of its buckets."""
+
+
+def scalable_view(
+    facts: ScalableFacts,
+    now_ms: int | None = None,
+    keys: Sequence[str] = (),
+    *,
+    before: ScalableFacts | None = None,
+    max_buckets: int = AutoScaleSettings().entryBucketMaxPerSegment,
+) -> ScalableView | Rejection:
+    """What is known and computed of one topic; refused without its record or statistics.
+
+    ``now_ms`` is when it was read; cooldowns are unknown without it. ``before``: what was printed at the moment before,
+    without which no hand-over is known to be stuck. ``max_buckets`` is the broker's setting of the
+    buckets a segment may have, which statistics do not print.
+    """
+    layout = facts.layout()
+    if layout is None:
+        return Rejection("NotFound", f"{facts.topic}: neither its record nor its statistics are there", field="topic")
+    statistics = facts.statistics or TopicStatistics()
+    settings = _settings(statistics, max_buckets)
+    subscriptions = dealt_subscriptions(statistics, layout)
+    active = by_place(segment for segment in layout.segments.values() if segment.active)
+    sealed = sorted((one for one in layout.segments.values() if not one.active), key=lambda one: one.segment_id)
+    routes = router(active)
+    earlier = before.layout() if before is not None and before.statistics is not None else None
+    lost: set[tuple[str, str, int]] = set()
+    if earlier is not None and before is not None and before.statistics is not None:
+        lost = _lost(dealt_subscriptions(before.statistics, earlier))
+    return ScalableView(
+        format=FORMAT,
+        topic=facts.topic,
+        time_ms=now_ms,
+        epoch=layout.epoch,
+        controller=statistics.controllerBroker,
+        segments=tuple(_segment_row(facts.topic, one, statistics, settings) for one in (*active, *sealed)),
+        subscriptions=tuple(_subscription_row(one, layout, lost) for one in subscriptions),
+        readers=sum(1 for name in statistics.subscriptions if name.startswith(_READER)),
+        keys=tuple(_key_row(key, routes, layout, subscriptions) for key in keys),
+        next=_next_step(facts, layout, subscriptions, settings, now_ms),
+    )
+
+
+def dealt_subscriptions(statistics: TopicStatistics, layout: Layout) -> tuple[Dealt, ...]:
+    """The subscriptions by name, without those of readers, each with its deal."""
+    found: list[Dealt] = []
+    for name, reported in sorted(statistics.subscriptions.items()):
+        if name.startswith(_READER):
+            continue
+        kind: Kind = "QUEUE" if reported.type == QUEUE else "STREAM"
+        if reported.type == STREAM and reported.uncoveredSegmentIds is None:
+            kind = "CHECKPOINT"  # printed as STREAM, but only a group has no list of uncovered segments
+        drained = known_drained(layout, reported)
+        dealt = None
+        if kind != QUEUE:
+            names = [consumer.consumerName for consumer in reported.consumers]
+            group = kind == CHECKPOINT
+            dealt = deal(layout, names, drained, drain_rule=not group, checkpoint=group)
+        owners = _owners(dealt, layout) if dealt is not None else {}
+        found.append(Dealt(name, kind, reported, dealt, drained, owners))
+    return tuple(found)
+
+
+def known_drained(layout: Layout, reported: TopicSubscription) -> frozenset[int]:
+    """The sealed segments that a controller must know as drained, for it prints these segments as blocked.
+
+    An undrained segment blocks everything below it that is not drained itself. Where two ancestors could be what
+    blocks, the one with a backlog or a consumer does.
+    """
+    blocked = {one for one in layout.segments if (seen := reported.segments.get(str(one))) and seen.blocked}
+    given = {one for consumer in reported.consumers for one in consumer.segmentIds}
+    free = [one.segment_id for one in layout.segments.values() if one.active and one.segment_id not in blocked]
+    drained_above = {ancestor for one in free for ancestor in layout.ancestors(one)}
+    possible = {one.segment_id for one in layout.segments.values() if not one.active} - drained_above
+    undrained = {one for one in possible if one in blocked or one in given or _seen(reported, one).msgBacklog > 0}
+    for one in sorted(blocked):
+        ancestors = set(layout.ancestors(one)) - {one}
+        if not ancestors & undrained:
+            undrained |= ancestors & possible
+    sealed = (one.segment_id for one in layout.segments.values() if not one.active)
+    return frozenset(one for one in sealed if one not in undrained)
+
+
+def _seen(reported: TopicSubscription, segment_id: int) -> SubscribedSegment:
+    return reported.segments.get(str(segment_id), SubscribedSegment())
+
+
+def _settings(statistics: TopicStatistics, max_buckets: int) -> AutoScaleSettings:
+    policy = statistics.autoScale.policy
+    printed = {name: value for name in OVERRIDABLE if policy and (value := getattr(policy, name)) is not None}
+    return settings_in_force(AutoScaleSettings(entryBucketMaxPerSegment=max_buckets), printed)
+
+
+def _rates(listed: ListedSegment) -> Rates | None:
+    load = listed.load
+    return Rates(load.msgRateIn, load.byteRateIn, load.msgRateOut, load.byteRateOut) if load is not None else None
+
+
+def _segment_row(topic: str, segment: Segment, statistics: TopicStatistics, settings: AutoScaleSettings) -> SegmentRow:
+    listed = statistics.layout.segments.get(str(segment.segment_id), ListedSegment())
+    rates = _rates(listed)
+    scores: list[float] = []
+    if rates is not None and all(limit > 0 for limit in settings.split_limits()):
+        scores = [rate / limit for rate, limit in zip(rates.values(), settings.split_limits(), strict=True)]
+    best = max(scores, default=None)
+    seen = [one.segments.get(str(segment.segment_id)) for one in statistics.subscriptions.values()]
+    backlogs = [one.msgBacklog for one in seen if one is not None]
+    msg_in, byte_in, msg_out, byte_out = rates.values() if rates is not None else (None,) * 4
+    return SegmentRow(
+        id=segment.segment_id,
+        start=segment.hash_range.start,
+        end=segment.hash_range.end,
+        share=segment.hash_range.size / RING_SIZE,
+        state=segment.state.value,
+        buckets=segment.buckets,
+        parents=segment.parent_ids,
+        children=segment.child_ids,
+        topic=backing_topic(topic, segment),
+        owner=listed.ownerBroker,
+        msg_rate_in=msg_in,
+        byte_rate_in=byte_in,
+        msg_rate_out=msg_out,
+        byte_rate_out=byte_out,
+        load_age_seconds=listed.load.ageSeconds if listed.load is not None else None,
+        score=best,
+        score_metric=METRICS[scores.index(best)] if best else None,
+        backlog=sum(backlogs) if backlogs else None,
+    )
+
+
+def _lost(subscriptions: Sequence[Dealt]) -> set[tuple[str, str, int]]:
+    """What consumers still have that is dealt to others: subscription, consumer, segment."""
+    return {
+        (one.name, consumer.consumerName, segment_id)
+        for one in subscriptions
+        if one.deal is not None
+        for consumer in one.reported.consumers
+        for segment_id in consumer.segmentIds
+        if segment_id not in {grant.segment_id for grant in one.deal.grants[consumer.consumerName]}
+    }
+
+
+def _subscription_row(subscription: Dealt, layout: Layout, lost: set[tuple[str, str, int]]) -> SubscriptionRow:
+    reported = subscription.reported
+    consumers = sorted(reported.consumers, key=lambda one: utf16_order(one.consumerName))
+    rows: list[ConsumerRow] = []
+    for consumer in consumers:
+        shares = _shares(subscription, subscription.deal, consumer.consumerName) if subscription.deal else None
+        computed = {share.segment for share in shares} if shares is not None else set(consumer.segmentIds)
+        losing = tuple(sorted(set(consumer.segmentIds) - computed))
+        rows.append(
+            ConsumerRow(
+                name=consumer.consumerName,
+                connected=consumer.connected,
+                computed=shares,
+                reported=consumer.segmentIds,
+                gaining=tuple(sorted(computed - set(consumer.segmentIds))),
+                losing=losing,
+                stuck=tuple(
+                    one
+                    for one in losing
+                    if (subscription.name, consumer.consumerName, one) in lost and not _seen(reported, one).msgRateOut
+                ),
+                idle=not computed,
+                unacked=consumer.unackedMessages,
+            )
+        )
+    dealt = subscription.deal.dealt if subscription.deal is not None else ()
+    return SubscriptionRow(
+        name=subscription.name,
+        type=subscription.kind,
+        backlog=reported.msgBacklog,
+        unacked=reported.unackedMessages,
+        consumers=tuple(rows),
+        unassigned=tuple(one for one in dealt if _seen(reported, one).consumerCount == 0)
+        if subscription.kind == STREAM
+        else (),
+        uncovered=reported.uncoveredSegmentIds or (),
+        waits=_waits(subscription, layout),
+    )
+
+
+def _shares(subscription: Dealt, dealt: Deal, name: str) -> tuple[Share, ...]:
+    shares: list[Share] = []
+    for grant in dealt.grants.get(name, ()):
+        owners = subscription.owners[grant.segment_id]
+        if grant.buckets and name in owners:
+            first = owners.index(name)
+            shares.append(Share(grant.segment_id, grant.buckets, first, first + owners.count(name) - 1))
+        else:
+            shares.append(Share(grant.segment_id, grant.buckets, None, None))
+    return tuple(shares)
+
+
+def _owners(dealt: Deal, layout: Layout) -> dict[int, tuple[str | None, ...]]:
+    """The owner of each bucket of each dealt segment, by the name of the consumer of the topic."""
+    names: dict[int, list[str]] = {segment_id: [] for segment_id in dealt.dealt}
+    for name, grants in dealt.grants.items():
+        for grant in grants:
+            names[grant.segment_id].append(name)
+    owners: dict[int, tuple[str | None, ...]] = {}
+    for segment_id, sharing in names.items():
+        attached = {Attached(attached_name(name, segment_id), at): name for at, name in enumerate(sharing)}
+        of_buckets = bucket_owners(list(attached), layout.segments[segment_id].buckets)
+        owners[segment_id] = tuple(attached[owner] if owner is not None else None for owner in of_buckets)
+    return owners
+
+
+def _blocking(layout: Layout, segment_id: int, drained: Collection[int]) -> tuple[int, ...]:
+    """The listed ancestors of a segment that are not drained, oldest first."""
+    return tuple(one for one in sorted(layout.ancestors(segment_id)) if one != segment_id and one not in drained)
+
+
+def _waits(subscription: Dealt, layout: Layout) -> tuple[Wait, ...]:
+    if subscription.deal is None or subscription.kind != STREAM:
+        return ()
+    reported = subscription.reported
+    waits: list[Wait] = []
+    for segment_id in subscription.deal.waiting:
+        for ancestor in _blocking(layout, segment_id, subscription.drained):
+            seen = _seen(reported, ancestor)
+            who = tuple(one.consumerName for one in reported.consumers if ancestor in one.segmentIds)
+            reason: WaitReason = "backlog"
+            if seen.msgBacklog <= 0:
+                reason = "drain_check"
+            elif not seen.consumerCount:
+                reason = "no_consumer"
+            waits.append(Wait(segment_id, ancestor, seen.msgBacklog, seen.unackedMessages, who, reason))
+    return tuple(waits)
+
+
+def _key_row(key: str, routes: Router, layout: Layout, subscriptions: Sequence[Dealt]) -> KeyRow:
+    hashes = hashes_of_key(key)
+    segment = routes.of_key(key)
+    known = None if isinstance(segment, Rejection) else segment
+    bucket = bucket_of(known.bucket_splits, hashes.bucket_hash) if known is not None else None
+    owners: list[KeyOwner] = []
+    for subscription in subscriptions:
+        if subscription.deal is None or known is None or bucket is None:
+            continue
+        waits = _blocking(layout, known.segment_id, subscription.drained) if subscription.kind == STREAM else ()
+        of_segment = subscription.owners.get(known.segment_id)
+        consumer = of_segment[bucket] if of_segment is not None else None
+        owners.append(KeyOwner(subscription.name, consumer, waits))
+    halves = split(layout, known.segment_id) if known is not None else None
+    after = router(list(halves.segments.values())).of_key(key) if isinstance(halves, Layout) else None
+    return KeyRow(
+        key=key,
+        hash=hashes.raw,
+        segment_hash=hashes.segment_hash,
+        bucket_hash=hashes.bucket_hash,
+        segment=known.segment_id if known is not None else None,
+        bucket=bucket,
+        after_split=after.segment_id if isinstance(after, Segment) else None,
+        owners=tuple(owners),
+    )
+
+
+def _next_step(
+    facts: ScalableFacts,
+    layout: Layout,
+    subscriptions: Sequence[Dealt],
+    settings: AutoScaleSettings,
+    now_ms: int | None,
+) -> NextStep:
+    statistics, clocks = facts.statistics or TopicStatistics(), facts.clocks()
+    counts = {one.name: len(one.reported.consumers) for one in subscriptions if one.deal is not None}
+    sharing = [one.name for one in subscriptions if one.kind == STREAM]
+    # Without the time, ages of load records count from 0, and a cooldown is taken to be over.
+    time = now_ms if now_ms is not None else 0
+    state = ScalingState(
+        layout, _loads(statistics, time), counts, sharing, clocks if now_ms is not None else Clocks(), settings
+    )
+    refused = refuse_settings(settings)
+    steps: tuple[Step, ...] = () if refused is not None else next_steps(state, time)
+    shown = INVALID_POLICY if refused is not None else next((one.shown for one in steps if one.shown), "")
+    active = layout.active()
+    return NextStep(
+        enabled=settings.enabled,
+        steps=tuple(StepRow(_ACTIONS[one.action.name], one.segment_ids, one.buckets, one.reason) for one in steps),
+        blocked_reason=shown or None,
+        reported_reason=statistics.autoScale.blockedReason,
+        invalid=refused.message if refused is not None else None,
+        consumers=max(counts.values(), default=0),
+        active=len(active),
+        capacity=sum(one.buckets for one in active),
+        cooldowns=Cooldowns(
+            _left(clocks.last_split_ms, settings.splitCooldownSeconds, now_ms),
+            _left(clocks.last_merge_ms, settings.mergeCooldownSeconds, now_ms),
+            _left(clocks.last_rebucket_ms, settings.rebucketCooldownSeconds, now_ms),
+        ),
+    )
+
+
+_ACTIONS: Final[Mapping[str, Literal["none", "split", "merge", "rebucket", "blocked"]]] = {
+    "NONE": "none",
+    "SPLIT": "split",
+    "MERGE": "merge",
+    "REBUCKET": "rebucket",
+    "BLOCKED": "blocked",
+}
+
+
+def _loads(statistics: TopicStatistics, now_ms: int) -> dict[int, LoadRecord]:
+    loads: dict[int, LoadRecord] = {}
+    for text, listed in statistics.layout.segments.items():
+        rates = _rates(listed)
+        if rates is not None and listed.load is not None and text.isascii() and text.isdigit():
+            loads[int(text)] = LoadRecord(rates, now_ms - int(listed.load.ageSeconds * 1000))
+    return loads
+
+
+def _left(last_ms: int | None, cooldown_seconds: int, now_ms: int | None) -> float | None:
+    """The seconds of a cooldown that are left."""
+    if last_ms is None:
+        return 0.0
+    return None if now_ms is None else max(0.0, (last_ms - now_ms) / 1000 + cooldown_seconds)

@@ -1,0 +1,84 @@
+"""The command ``scalable``, and ``explain key`` about a scalable topic."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.engine.scalable import scenes
+from tests.tui.cli.conftest import Run
+
+SHARED = "2026-11-27T15-14-23Z"
+BLOCKED = "2026-11-27T15-16-44Z"
+STATS = "admin/v2/scalable/ring/manual/orders/stats.json"
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> str:
+    return str(scenes.write(tmp_path / "dump", "manual", SHARED))
+
+
+@pytest.fixture
+def two_topics(tmp_path: Path) -> str:
+    folder = scenes.write(tmp_path / "two", "order", BLOCKED)
+    return str(scenes.write(folder, "manual", SHARED))
+
+
+def test_the_page_names_consumers_segments_and_buckets(run: Run, dump: str) -> None:
+    ran = run("scalable", dump, "--key", "order-2")
+    assert (ran.code, ran.err) == (0, "")
+    rows = [line.split() for line in ran.out.splitlines()]
+    assert ["c-a", "0", "(bucket", "0", "of", "2)", "0", "0"] in rows
+    assert ["c-c", "1", "1", "0"] in rows
+    assert ["sub:", "c-a"] in rows
+
+
+def test_of_several_topics_one_is_named(run: Run, two_topics: str) -> None:
+    several = run("scalable", two_topics)
+    assert several.code == 2
+    assert "topic://ring/manual/orders" in several.err
+    document = json.loads(run("scalable", two_topics, "order/", "--json").out)
+    assert document["topic"] == "topic://ring/order/orders"
+    waits = document["subscriptions"][0]["waits"]
+    assert [(wait["segment"], wait["ancestor"], wait["backlog"], wait["reason"]) for wait in waits] == [
+        (1, 0, 29, "backlog"),
+        (2, 0, 29, "backlog"),
+    ]
+    assert run("scalable", two_topics, "nothing").code == 2
+
+
+def test_one_file_is_enough_and_its_topic_can_be_named(run: Run, tmp_path: Path) -> None:
+    record = scenes.scene("manual")["answers"][SHARED]["admin/v2/scalable/ring/manual/orders.json"]
+    file = tmp_path / "answer.json.gz"
+    file.write_bytes(gzip.compress(json.dumps(record).encode()))
+    document = json.loads(run("scalable", str(file), "--topic", "topic://t/n/x", "--json").out)
+    assert document["topic"] == "topic://t/n/x"
+    assert [row["topic"] for row in document["segments"]][:1] == ["segment://t/n/x/0000-7fff-0"]
+    assert document["next"]["cooldowns"] == {"split": 0.0, "merge": 0.0, "rebucket": 0.0}
+
+
+def test_answers_without_one_are_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"subscriptions": {}}')
+    assert run("scalable", str(tmp_path)).code == 2
+
+
+def test_a_folder_of_scalable_topics_alone_says_which_command_reads_it(run: Run, tmp_path: Path) -> None:
+    stats = scenes.scene("manual")["answers"][SHARED][STATS]
+    file = tmp_path / "stats.json"
+    file.write_text(json.dumps(stats))
+    ran = run("open", str(file), "--once")
+    assert (ran.code, "ringside scalable" in ran.err) == (2, True)
+    assert "unknown/unknown" not in ran.out + ran.err
+
+
+def test_a_key_of_a_scalable_topic_is_explained(run: Run, two_topics: str, dump: str) -> None:
+    document = json.loads(run("explain", "key", "order-2", dump, "--json").out)
+    (key,) = document["keys"]
+    assert (key["key"], key["segment"], key["bucket"]) == ("order-2", 0, 0)
+    assert key["owners"] == [{"subscription": "sub", "consumer": "c-a", "waits_for": []}]
+    page = run("explain", "key", "order-2", dump)
+    assert (page.code, "sub: c-a" in page.out) == (0, True)
+    assert run("explain", "key", "order-2", two_topics).code == 2
