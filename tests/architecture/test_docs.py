@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from engine.errors import RingsideError
 from tui.cli.commands import ringside
 from tui.cli.group import DeferredCommand
 
@@ -58,9 +59,11 @@ def refused(line: str) -> str:
                 return "no such command"
             command = found.real() if isinstance(found, DeferredCommand) else found
             context = click.Context(command, info_name=name, parent=context)
-        command.make_parser(context).parse_args(list(words))
+        command.make_context(None, list(words), parent=context.parent)
     except click.UsageError as error:
         return error.format_message()
+    except (RingsideError, click.exceptions.Exit):
+        return ""  # it was understood
     return ""
 
 
