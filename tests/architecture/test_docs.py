@@ -60,10 +60,10 @@ def refused(line: str) -> str:
             command = found.real() if isinstance(found, DeferredCommand) else found
             context = click.Context(command, info_name=name, parent=context)
         command.make_context(None, list(words), parent=context.parent)
+    except (RingsideError, click.MissingParameter, click.exceptions.Exit):
+        return ""  # it was understood
     except click.UsageError as error:
         return error.format_message()
-    except (RingsideError, click.exceptions.Exit):
-        return ""  # it was understood
     return ""
 
 
