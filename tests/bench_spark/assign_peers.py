@@ -24,7 +24,8 @@ from tests.bench_spark.comparing import check_same
 from tests.bench_spark.synthetic import cluster_of, consumer_lists
 
 _LOAD_COLUMNS: Final = "cluster, subscription, policy, active_consumer, partitions, rate"
-_LOADS: Final = """select cluster, subscription, policy, active_consumer, count(*) as partitions, sum(msg_rate_out) as rate
+_LOADS: Final = """select cluster, subscription, policy, active_consumer, count(*) as partitions,
+                          sum(msg_rate_out) as rate
                    from {rows} group by all"""
 
 
@@ -73,7 +74,8 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
                 select told.*, chosen.name as active_consumer, now.name as active_before, chosen.nr != now.nr as moved
                 from told join consumers chosen on chosen.nr = if(pick = 0, packed & 4294967295, packed >> 32)
                 join consumers now on now.nr = packed & 4294967295)
-              select cluster, subscription, topic, namespace, partition_index, if(pick = 0, 'flag_off', 'flag_on') as policy,
+              select cluster, subscription, topic, namespace, partition_index,
+                     if(pick = 0, 'flag_off', 'flag_on') as policy,
                      if(pick = 0, 'modulo', 'ring') as rule, false as what_if, active_consumer,
                      active_before, moved, msg_rate_out, msg_throughput_out
               from named) to '{target}/assignments.parquet' (format parquet, compression zstd)"""
@@ -87,7 +89,7 @@ def by_numpy(source: Path, target: Path) -> None:
     rules = Rules()
     counts, rates = np.zeros((2, len(rules.names))), np.zeros((2, len(rules.names)))
     names = pa.array(rules.names)
-    few = ["cluster", "subscription", "namespace", "policy", "rule", "active_consumer", "active_before", "partition_index"]
+    few = list(ASSIGNMENTS.few or ())
     writer = None
     for part in parts_of(source / "subscriptions"):
         file = pq.ParquetFile(part, read_dictionary=["cluster", "subscription", "namespace"])

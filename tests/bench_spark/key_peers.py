@@ -48,7 +48,8 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
         for number, space in enumerate(spaces):
             engine.create_function(f"slot_{number}", _slots_in(space), ["BIGINT"], "BIGINT", type="arrow")
             folds.append(
-                f"""select cluster, namespace, subscription, '{space_words(space)}' as slot_space, slot_{number}(hash) as slot,
+                f"""select cluster, namespace, subscription, '{space_words(space)}' as slot_space,
+                           slot_{number}(hash) as slot,
                            count(*) as keys, sum(rows)::bigint as rows, sum(msgs)::bigint as msgs
                     from keys group by all"""
             )

@@ -93,7 +93,8 @@ def write_topics(folder: Path, rows: int) -> None:
         row = f"""(select range as i, range % {NAMESPACE_COUNT} as nr, 'tenant-' || nr % 40 || '/namespace-' || nr
                    as namespace, 'persistent://' || namespace || '/orders-' || i as topic from range({low}, {high}))"""
         topics = f"""
-            select {list(CLUSTERS)}[1 + nr % {len(CLUSTERS)}] as cluster, topic, 'persistent' as domain, namespace, topic as partitioned_topic, -1::int as partition_index,
+            select {list(CLUSTERS)}[1 + nr % {len(CLUSTERS)}] as cluster,
+                   topic, 'persistent' as domain, namespace, topic as partitioned_topic, -1::int as partition_index,
                    null::varchar as bundle, 'broker-' || i % 9 as broker, (i * 31 % 801) / 8.0::double as msg_rate_in,
                    (i * 37 % 401) / 8.0::double as msg_rate_out, (i * 41 % 80001) / 8.0::double as msg_throughput_in,
                    (i * 43 % 40001) / 8.0::double as msg_throughput_out, i as storage_size_bytes,
