@@ -178,7 +178,10 @@ def test_run_judges_only_when_asked(run: Run, monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_misspelt_option_is_refused_before_anything_is_started(run: Run, tmp_path: Path) -> None:
-    for job, hint in (("import", "it knows max-input, and spark.*"), ("run", "did you mean assign.policies")):
+    for job, hint in (
+        ("import", "it knows clusters, max-input, allow-empty, and spark.*"),
+        ("run", "did you mean assign.policies"),
+    ):
         ran = run("fleet", job, "in", str(tmp_path / "out"), "--set", "policies=all")
         assert ran.code == 2 and hint in ran.err
         assert "starting Spark" not in ran.err
