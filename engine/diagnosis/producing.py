@@ -88,8 +88,9 @@ def _hot(topic: str, partitions: Sequence[TopicFacts], before: dict[str, TopicFa
         Verdict.UNEVEN,
         f"{counted(producers, 'producer')} {'is' if producers == 1 else 'are'} open on all {len(partitions)} partitions"
         f" of {topic.rpartition('/')[2]}, and partition {busiest.partition_index} gets {most:,.6g} of {total:,.6g}"
-        f" {unit} ({most / total:.0%}); {silent} get nothing. Likely: the messages have one key, the router is"
-        " SinglePartition or one of its own, or batching keeps a partition until the batch is full",
+        f" {unit} ({most / total:.0%}); {silent} {'gets' if silent == 1 else 'get'} nothing. Likely: the messages"
+        " have one key, the router is SinglePartition or one of its own, or batching keeps a partition"
+        " until the batch is full",
         busiest.name,
         numbers=(
             ("partitions", len(partitions)),

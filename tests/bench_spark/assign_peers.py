@@ -21,10 +21,11 @@ from pipeline.batches import byte_column
 from pipeline.manifests import parts_of
 from pipeline.schemas import ASSIGNMENTS
 from tests.bench_spark.comparing import check_same
-from tests.bench_spark.synthetic import consumer_lists
+from tests.bench_spark.synthetic import cluster_of, consumer_lists
 
-_LOAD_COLUMNS: Final = "subscription, policy, active_consumer, partitions, rate"
-_LOADS: Final = """select subscription, policy, active_consumer, count(*) as partitions, sum(msg_rate_out) as rate
+_LOAD_COLUMNS: Final = "cluster, subscription, policy, active_consumer, partitions, rate"
+_LOADS: Final = """select cluster, subscription, policy, active_consumer, count(*) as partitions,
+                          sum(msg_rate_out) as rate
                    from {rows} group by all"""
 
 
@@ -73,7 +74,8 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
                 select told.*, chosen.name as active_consumer, now.name as active_before, chosen.nr != now.nr as moved
                 from told join consumers chosen on chosen.nr = if(pick = 0, packed & 4294967295, packed >> 32)
                 join consumers now on now.nr = packed & 4294967295)
-              select subscription, topic, namespace, partition_index, if(pick = 0, 'flag_off', 'flag_on') as policy,
+              select cluster, subscription, topic, namespace, partition_index,
+                     if(pick = 0, 'flag_off', 'flag_on') as policy,
                      if(pick = 0, 'modulo', 'ring') as rule, false as what_if, active_consumer,
                      active_before, moved, msg_rate_out, msg_throughput_out
               from named) to '{target}/assignments.parquet' (format parquet, compression zstd)"""
@@ -87,10 +89,10 @@ def by_numpy(source: Path, target: Path) -> None:
     rules = Rules()
     counts, rates = np.zeros((2, len(rules.names))), np.zeros((2, len(rules.names)))
     names = pa.array(rules.names)
-    few = ["subscription", "namespace", "policy", "rule", "active_consumer", "active_before", "partition_index"]
+    few = list(ASSIGNMENTS.few or ())
     writer = None
     for part in parts_of(source / "subscriptions"):
-        file = pq.ParquetFile(part, read_dictionary=["subscription", "namespace"])
+        file = pq.ParquetFile(part, read_dictionary=["cluster", "subscription", "namespace"])
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, use_threads=False).combine_chunks()
             result = table["subscription"].chunk(0)
@@ -111,6 +113,7 @@ def by_numpy(source: Path, target: Path) -> None:
     held = [(at, nr) for at in (0, 1) for nr in np.flatnonzero(counts[at]).tolist()]
     whose = np.repeat(np.arange(len(rules.start) - 1), np.diff(rules.start))
     loads = {
+        "cluster": [cluster_of(whose[nr]) for _, nr in held],
         "subscription": [f"subscription-{whose[nr]}" for _, nr in held],
         "policy": [("flag_off", "flag_on")[at] for at, _ in held],
         "active_consumer": [rules.names[nr] for _, nr in held],
@@ -140,7 +143,7 @@ def check_equal(ours: Path, peer: Path) -> int:
     count = check_same(
         "the rows", ", ".join(ASSIGNMENTS.names), f"'{ours}/assignments/*.parquet'", f"'{peer}/assignments.parquet'"
     )
-    loads = f"""(select subscription, policy, consumer as active_consumer, partitions, msg_rate_out as rate
+    loads = f"""(select cluster, subscription, policy, consumer as active_consumer, partitions, msg_rate_out as rate
                  from '{ours}/consumer_loads/*.parquet' where partitions > 0)"""
     check_same("the loads", _LOAD_COLUMNS, loads, f"'{peer}/loads.parquet'")
     return count

@@ -27,11 +27,11 @@ from tests.bench_spark.synthetic import key_consumer_lists
 
 HOTTEST: Final = 20
 """Hot keys of each subscription."""
-_LOADS: Final = "subscription, policy, consumer, keys, msgs"
+_LOADS: Final = "cluster, subscription, policy, consumer, keys, msgs"
 
 
 def by_duckdb(source: Path, target: Path, threads: int) -> None:
-    """Three tables from ``source/traces``: slots, loads and hot keys."""
+    """Three tables from ``source/traces``: slots, loads and hot keys. The cluster of a trace has no name."""
     selectors = list(_selectors())
     spaces = dict.fromkeys(selector.slots for _, _, selector in selectors)
     connection: Any = duckdb.connect()
@@ -41,14 +41,15 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
         engine.create_function("key_hash", _hashes, ["VARCHAR"], "BIGINT", type="arrow")
         engine.execute(
             f"""create temp table keys as select *, key_hash(key) as hash from (
-              select namespace, subscription, key, count(*) as rows, sum(count)::bigint as msgs
+              select '' as cluster, namespace, subscription, key, count(*) as rows, sum(count)::bigint as msgs
               from '{source}/traces/*.parquet' group by all)"""
         )
         folds = []
         for number, space in enumerate(spaces):
             engine.create_function(f"slot_{number}", _slots_in(space), ["BIGINT"], "BIGINT", type="arrow")
             folds.append(
-                f"""select namespace, subscription, '{space_words(space)}' as slot_space, slot_{number}(hash) as slot,
+                f"""select cluster, namespace, subscription, '{space_words(space)}' as slot_space,
+                           slot_{number}(hash) as slot,
                            count(*) as keys, sum(rows)::bigint as rows, sum(msgs)::bigint as msgs
                     from keys group by all"""
             )
@@ -57,7 +58,7 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
         _write(engine, "slots", target / "slots.parquet")
         _write(
             engine,
-            """(select o.subscription, o.policy, consumer, sum(keys)::bigint as keys, sum(msgs)::bigint as msgs
+            """(select cluster, o.subscription, o.policy, consumer, sum(keys)::bigint as keys, sum(msgs)::bigint as msgs
                 from (select * from slots join (select distinct policy, slot_space from owners) using (slot_space)) s
                 asof join owners o on s.subscription = o.subscription and s.policy = o.policy and s.slot >= o.start
                 group by all)""",
@@ -65,7 +66,7 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
         )
         _write(
             engine,
-            f"""(select namespace, subscription, rank, key, hash, msgs, msgs / whole as share,
+            f"""(select cluster, namespace, subscription, rank, key, hash, msgs, msgs / whole as share,
                         whole // msgs as even_up_to
                  from (select *, row_number() over (partition by subscription order by msgs desc, key)::int as rank,
                               (sum(msgs) over (partition by subscription))::bigint as whole from keys)

@@ -30,12 +30,19 @@ from pipeline.tables import write_rows
 
 SUBSCRIPTION_COUNT: Final = 200
 NAMESPACE_COUNT: Final = 400
+CLUSTERS: Final = ("east", "west")
+"""The clusters of subscriptions and namespaces, by turns."""
 BUNDLES_A_NAMESPACE: Final = 64
 KEY_SUBSCRIPTION_COUNT: Final = 16
 FLEET_SUBSCRIPTIONS: Final = 2_000
 FLEET_BROKERS: Final = 20
 EVENTS_A_KEY: Final = 10
 ROWS_A_PART: Final = 1 << 20
+
+
+def cluster_of(number: int) -> str:
+    """The cluster of the subscription or namespace with this number."""
+    return CLUSTERS[number % len(CLUSTERS)]
 
 
 def consumer_lists() -> list[tuple[str, ...]]:
@@ -48,14 +55,17 @@ def write_failover(folder: Path, rows: int) -> None:
     """``subscriptions`` and ``consumer_sets``: so many partitions, 16 a topic, in 200 Failover subscriptions."""
     lists = consumer_lists()
     sets = [consumer_set_id(names) for names in lists]
-    write_rows(CONSUMER_SETS, _made(folder, CONSUMER_SETS), [(n, list(e)) for n, e in zip(sets, lists, strict=True)])
-    chosen = ", ".join(f"({at}, {number}, {len(lists[at])})" for at, number in enumerate(sets))
+    rows_of_sets: list[Row] = [
+        (cluster_of(at), name, list(names)) for at, (name, names) in enumerate(zip(sets, lists, strict=True))
+    ]
+    write_rows(CONSUMER_SETS, _made(folder, CONSUMER_SETS), rows_of_sets)
+    chosen = ", ".join(f"('{cluster_of(at)}', {at}, {name}, {len(lists[at])})" for at, name in enumerate(sets))
     for part, (low, high) in enumerate(_ranges(rows)):
         sql = f"""
-            with lists(nr, consumer_set, consumers) as (values {chosen}),
+            with lists(cluster, nr, consumer_set, consumers) as (values {chosen}),
             row as (select range as i, range // 16 as parent, range // 16 % {SUBSCRIPTION_COUNT} as nr
                     from range({low}, {high}))
-            select 'subscription-' || nr as subscription, parent_name || '-partition-' || i % 16 as topic,
+            select cluster, 'subscription-' || nr as subscription, parent_name || '-partition-' || i % 16 as topic,
                    'tenant-' || nr % 40 || '/namespace-' || nr as namespace, parent_name as partitioned_topic,
                    (i % 16)::int as partition_index, 'Failover' as type, consumers::int as consumers,
                    consumer_set::bigint as consumer_set, null::varchar as told_active_consumer,
@@ -72,8 +82,8 @@ def write_topics(folder: Path, rows: int) -> None:
     boundaries = default_boundaries(BUNDLES_A_NAMESPACE)
     assert not isinstance(boundaries, Rejection), boundaries
     bundles: list[Row] = [
-        (f"{name}/{bundle}", name, str(bundle), place, bundle.lower, bundle.upper, "bundles.json")
-        for name in (f"tenant-{at % 40}/namespace-{at}" for at in range(NAMESPACE_COUNT))
+        (cluster, f"{name}/{bundle}", name, str(bundle), place, bundle.lower, bundle.upper, "bundles.json")
+        for cluster, name in ((cluster_of(at), f"tenant-{at % 40}/namespace-{at}") for at in range(NAMESPACE_COUNT))
         for place, bundle in enumerate(NamespaceBundles(name, boundaries))
     ]
     write_rows(BUNDLES, _made(folder, BUNDLES), bundles)
@@ -83,7 +93,8 @@ def write_topics(folder: Path, rows: int) -> None:
         row = f"""(select range as i, range % {NAMESPACE_COUNT} as nr, 'tenant-' || nr % 40 || '/namespace-' || nr
                    as namespace, 'persistent://' || namespace || '/orders-' || i as topic from range({low}, {high}))"""
         topics = f"""
-            select topic, 'persistent' as domain, namespace, topic as partitioned_topic, -1::int as partition_index,
+            select {list(CLUSTERS)}[1 + nr % {len(CLUSTERS)}] as cluster,
+                   topic, 'persistent' as domain, namespace, topic as partitioned_topic, -1::int as partition_index,
                    null::varchar as bundle, 'broker-' || i % 9 as broker, (i * 31 % 801) / 8.0::double as msg_rate_in,
                    (i * 37 % 401) / 8.0::double as msg_rate_out, (i * 41 % 80001) / 8.0::double as msg_throughput_in,
                    (i * 43 % 40001) / 8.0::double as msg_throughput_out, i as storage_size_bytes,

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
+from pipeline.schemas import SETTINGS
 from tests.patience import HANG_S
 from tests.pipeline.test_fleet import Fleet
 
@@ -201,7 +202,8 @@ def test_failed_and_speculative_attempts_leave_each_row_once(ran: tuple[Path, di
     folder, result = ran
     assert (result["rows"], result["tasks"]) == (8000, 8)
     assert {"1-0", "1-1", "2-0", "2-1"} <= {path.name for path in (folder / "marks").iterdir()}
-    rows = rows_of(folder / "attempts", "settings")
-    assert sorted(int(str(row[0])) for row in rows) == list(range(8000))
+    name = SETTINGS.names.index("name")
+    rows = rows_of(folder / "attempts", SETTINGS.name)
+    assert sorted(int(str(row[name])) for row in rows) == list(range(8000))
     assert len(list((folder / "attempts" / "settings").glob("*.parquet"))) == 8
     assert not list((folder / "attempts" / ".runs").glob("*/.staged*"))

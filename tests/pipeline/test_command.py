@@ -56,6 +56,8 @@ def test_a_job_is_given_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         given.extend((source, target))
         return JobResult("import", {})
 
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "broker-stats.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pipeline.jobs.importing.run", run)
     job_called("import")(None, Path("in"), Path("out"), JobOptions())  # type: ignore[arg-type]

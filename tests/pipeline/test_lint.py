@@ -15,6 +15,7 @@ from engine.admin.moments import read_moments
 from engine.admin.publishers import client_facts
 from engine.admin.snapshot import read_answers
 from engine.diagnosis.findings import findings_of
+from engine.diagnosis.producing import HOT_PARTITION
 from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.lint import Finding, lint
@@ -80,14 +81,16 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     first = (out / "summary.json").read_bytes()
     summary = read_summary(first)
     assert summary.jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
-    assert sum(finding.count for finding in summary.findings) == summary.tables[FINDINGS.name] == 24
+    assert sum(finding.count for finding in summary.findings) == summary.tables[FINDINGS.name] == 25
     assert summary.totals.topics == summary.tables["topics"] == 714
     assert [policy.policy for policy in summary.policies] == ["flag_off", "flag_on"]
     assert [policy.in_force for policy in summary.policies] == [True, False]
     subscriptions = pq.read_table(out / WORST_SUBSCRIPTIONS.name).to_pylist()
     uneven = [row["max_over_even"] for row in subscriptions if row["max_over_even"] is not None]
     assert uneven == sorted(uneven, reverse=True)
-    assert sum(row["findings"] for row in subscriptions) == 24
+    hot = [row for row in pq.read_table(out / FINDINGS.name).to_pylist() if row["rule"] == HOT_PARTITION]
+    assert [(row["topic"].rpartition("/")[2], row["subscription"]) for row in hot] == [("invoice-168", "")]
+    assert sum(row["findings"] for row in subscriptions) == 25 - len(hot)
     dispatchers = pq.read_table(out / SUBSCRIPTIONS.name).to_pylist()
     for row in subscriptions:
         same = ("namespace", "subscription", "type")

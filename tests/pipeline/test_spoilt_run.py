@@ -89,8 +89,10 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
     assert summary.totals.brokers == 2
     halves = [row for row in pq.read_table(out / "topics").to_pylist() if "half-" in row["topic"]]
     assert {row["broker"] for row in halves} == {None}
-    # Both load reports name the only bundle, so nothing else has to say where it begins and ends.
-    assert [row["range"] for row in pq.read_table(out / "bundles").to_pylist()] == ["0x00000000_0xffffffff"]
+    # Both load reports name the only bundle, so nothing else has to say where it begins and ends; the statistics at the
+    # top, which name no broker, are of a cluster without a name.
+    bundles = sorted((row["cluster"], row["range"]) for row in pq.read_table(out / "bundles").to_pylist())
+    assert bundles == [(cluster, "0x00000000_0xffffffff") for cluster in ("", "b1", "b2")]
     assert aside["keys", "key_events"] == 2
     assert json.loads((out / "keys.json").read_bytes())["rows_out"] == 700
     assert {row["key"] for row in pq.read_table(out / HOT_KEYS.name).to_pylist()} == {f"k{n}" for n in range(7)}
@@ -98,8 +100,11 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
     assert {"failover-duplicate-names", "key-duplicate-names"} <= rules
     assert pq.read_table(out / WORST_SUBSCRIPTIONS.name).num_rows >= 2
     reasons = " ".join(pq.read_table(out / "quarantine")["reason"].to_pylist())
-    # Two folders with one broker each and the same bundle are two clusters, so nobody claims what another one has.
-    assert "different releases" in reasons and "is claimed by" not in reasons
+    # Two folders with one broker each and the same bundle are two clusters, so nobody claims what another one has, and
+    # each cluster has its own release.
+    assert "different releases" not in reasons and "is claimed by" not in reasons
+    brokers = {(row["cluster"], row["version"]) for row in pq.read_table(out / "brokers").to_pylist()}
+    assert brokers == {("b1", "4.0.1"), ("b2", "2.11.0")}
     keys_told = {row["file"] for row in pq.read_table(out / "key_quarantine").to_pylist()}
     assert {"trace.jsonl", "no-trace.csv", "half.parquet"} <= keys_told
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -57,18 +58,22 @@ def upload(folder: Path, place: StorePath) -> None:
 
 
 def answers(folder: Path) -> None:
-    """Statistics of two brokers, one of them packed, with defects, and key traces in three forms."""
-    for number, broker in enumerate(("one", "two")):
+    """Packed statistics of two brokers of one cluster, each with a half of the topics, a file that is cut, and key
+    traces in three forms."""
+    names = [f"persistent://{NAMESPACE}/x-partition-{index}" for index in range(8)]
+    for half, (broker, bundle) in enumerate((("one", "0x00000000_0x80000000"), ("two", "0x80000000_0xffffffff"))):
         (folder / broker).mkdir(parents=True)
         topics: dict[str, Any] = {}
-        for index in range(number, 8, 2):
+        for index, name in enumerate(names):
+            if zlib.crc32(name.encode()) >> 31 != half:
+                continue
             result = {"consumers": [{"consumerName": f"c-{number}"} for number in range(3)], "msgRateOut": 2.0}
             failover = {"type": "Failover", "activeConsumerName": f"c-{index % 3}", **result}
-            topics[f"persistent://{NAMESPACE}/x-partition-{index}"] = {
+            topics[name] = {
                 "msgRateIn": 2.0,
                 "subscriptions": {"s": failover, "k": {"type": "Key_Shared", **result}},
             }
-        stats = {NAMESPACE: {"0x00000000_0xffffffff": {"persistent": topics}}}
+        stats = {NAMESPACE: {bundle: {"persistent": topics}}}
         report = {
             "pulsarServiceUrl": "x",
             "webServiceUrl": f"http://{broker}:8080",

@@ -40,7 +40,8 @@ def part_of(
 
     Raises ``InputError`` for missing tables.
 
-    O(dispatchers + topics of the namespace), and the consumers of one dispatcher for each list of them.
+    O(dispatchers + topics of the namespace), and the consumers of every Key_Shared dispatcher; of the others those of
+    one dispatcher for each list of them.
     """
     refusal = refuse_namespace(namespace)
     if refusal is not None:
@@ -95,23 +96,21 @@ def _subscriptions(
 ) -> dict[str, tuple[SubscriptionFacts, ...]]:
     """The subscriptions of each topic. Details of consumers are read of one dispatcher for each list of consumers.
 
-    Other dispatchers with that list share them; of Key_Shared they have names only, since each has its own ranges.
+    Other dispatchers with that list share them, except of Key_Shared, where each has ranges of its own.
     """
     names = _consumer_sets(folder, conditions[0][2], rows.column("consumer_set"))
     dispatchers = list(zip(*(rows.column(name).to_pylist() for name in _DISPATCHER), strict=True))
     first: dict[tuple[object, ...], _Key] = {}
-    for subscription, topic, parent, kind, number, *_ in dispatchers:
+    for subscription, topic, _, kind, number, *_ in dispatchers:
         if names.get(number):
-            first.setdefault(_sharing(subscription, parent, kind, number), (subscription, topic))
+            first.setdefault(_sharing(subscription, topic, kind, number), (subscription, topic))
     keyed = {source for (*_, kind), source in first.items() if kind == KEY_SHARED}
     consumers, unacked = _consumers(folder, conditions, set(first.values()), keyed)
     shared = {number: tuple(ConsumerFacts(name=name) for name in listed) for number, listed in names.items()}
     by_topic: dict[str, list[SubscriptionFacts]] = {}
-    for subscription, topic, parent, kind, number, active, rate, throughput, backlog, waiting, _ in dispatchers:
-        source = first.get(_sharing(subscription, parent, kind, number))
+    for subscription, topic, _, kind, number, active, rate, throughput, backlog, waiting, _ in dispatchers:
+        source = first.get(_sharing(subscription, topic, kind, number))
         listed = consumers.get(source) if source is not None else None
-        if kind == KEY_SHARED and source != (subscription, topic):
-            listed = None
         facts = SubscriptionFacts(
             subscription,
             kind,
@@ -126,9 +125,9 @@ def _subscriptions(
     return {topic: tuple(subscriptions) for topic, subscriptions in by_topic.items()}
 
 
-def _sharing(subscription: str, parent: str, kind: str, number: int) -> tuple[object, ...]:
+def _sharing(subscription: str, topic: str, kind: str, number: int) -> tuple[object, ...]:
     """Equal for dispatchers that share the details of their consumers."""
-    return subscription, parent if kind == KEY_SHARED else number, kind
+    return subscription, topic if kind == KEY_SHARED else number, kind
 
 
 def _consumer_sets(folder: ResultFolder, cluster: str, numbers: Any) -> dict[int, tuple[str, ...]]:

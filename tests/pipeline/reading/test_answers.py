@@ -19,7 +19,7 @@ from pipeline.reading import topics as reading_topics
 from pipeline.reading.answers import OF_NO_USE, QUARANTINED, READ, WAITING, FileContext, take_file
 from pipeline.reading.contexts import contexts_of
 from pipeline.reading.files import find_answers
-from pipeline.reading.rows import Rows, namespaces_of
+from pipeline.reading.rows import FileClusters, Rows, namespaces_of
 from pipeline.reading.topic_columns import BY_TOPIC
 from pipeline.schemas import PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 from tests.engine.admin.test_sound_documents import DOCUMENT
@@ -40,8 +40,8 @@ def taken(path: Path, told: FileContext | None = None) -> tuple[Rows, str]:
 
 
 def rows_in(rows: Rows, table: Table) -> list[tuple[Any, ...]]:
-    """Rows of a table that has a topic."""
-    return [tuple(row.values()) for row in rows.topic_tables()[table].to_pylist()]
+    """Rows of a table that has a topic, without their cluster."""
+    return [tuple(row.values())[1:] for row in rows.topic_tables(FileClusters())[table].to_pylist()]
 
 
 def aside(rows: Rows) -> Counter[str]:
@@ -54,7 +54,7 @@ def aside(rows: Rows) -> Counter[str]:
 
 def adds_up(rows: Rows) -> bool:
     """Everything found is a row or in the quarantine."""
-    there = {table.name: columns.num_rows for table, columns in rows.topic_tables().items()}
+    there = {table.name: columns.num_rows for table, columns in rows.topic_tables(FileClusters()).items()}
     there |= {name: len(getattr(rows, name)) for name in OTHERS}
     away = aside(rows)
     return all(rows.counts[name] == there[name] + away[name] for name in TABLES)
@@ -113,6 +113,18 @@ def test_a_sound_document_read_at_once_gives_the_rows_of_topic_by_topic(
     assert seen > 40
 
 
+def test_rows_about_a_topic_and_lists_of_consumers_have_the_cluster_of_their_file(tmp_path: Path) -> None:
+    topic = TOPIC | {"subscriptions": {"s": {"consumers": [{"consumerName": "c"}]}}}
+    rows = Rows()
+    for name in ("a.json", "b.json", "c.json"):
+        take_file(rows, written(tmp_path, broker_stats(x=topic), name), name, FileContext(broker="b"))
+    tables = rows.topic_tables(FileClusters({"a.json": "east", "b.json": "west"}))
+    for table in BY_TOPIC:
+        own = zip(tables[table]["file"].to_pylist(), tables[table]["cluster"].to_pylist(), strict=True)
+        assert sorted(own) == [("a.json", "east"), ("b.json", "west"), ("c.json", "")]
+    assert sorted(rows.sets) == [("", ("c",)), ("east", ("c",)), ("west", ("c",))]
+
+
 def test_the_namespaces_of_a_column_are_those_of_each_name() -> None:
     names = ["persistent://t/n/a", "non-persistent://t/n/a b", "persistent://t/n/a\nb", "persistent://t/m/x/y://z/u"]
     assert namespaces_of(pa.array(names)).to_pylist() == [namespace_of(name) for name in names]
@@ -159,7 +171,7 @@ def test_a_document_that_needs_a_second_look_is_not_read_at_once(tmp_path: Path)
 def test_a_bad_publisher_costs_only_itself(tmp_path: Path) -> None:
     topic = TOPIC | {"publishers": [{"producerName": "a"}, {"msgRateIn": -1}, {"producerName": None}]}
     rows, _ = taken(written(tmp_path, broker_stats(x=topic)))
-    assert [(row[1], row[2]) for row in rows_in(rows, PUBLISHERS)] == [(0, "a"), (2, "")]
+    assert [(row[2], row[3]) for row in rows_in(rows, PUBLISHERS)] == [(0, "a"), (2, "")]
     assert aside(rows) == {"publishers": 1}
     assert rows.counts["publishers"] == 3
 
@@ -167,7 +179,7 @@ def test_a_bad_publisher_costs_only_itself(tmp_path: Path) -> None:
 def test_a_count_that_no_column_holds_costs_only_its_row(tmp_path: Path) -> None:
     bad = TOPIC | {"producerCount": 2**40, "subscriptions": {"s": {"consumers": [{"consumerName": "c"}]}}}
     rows, _ = taken(written(tmp_path, broker_stats(good=TOPIC, bad=bad)))
-    tables = rows.topic_tables()
+    tables = rows.topic_tables(FileClusters())
     assert tables[TOPICS]["topic"].to_pylist() == ["persistent://t/n/good"]
     for table, columns in tables.items():
         assert columns["topic"].type == pa.dictionary(pa.int32(), pa.string())

@@ -29,6 +29,7 @@ EVENTS: list[dict[str, Any]] = [
     {"subscription": "s", "key_base64": base64.b64encode(b"\x00\xff").decode()},
     {"subscription": "s", "ordering_key": "first", "key": "second"},
     {"subscription": "t", "namespace": "a/b", "producer_name": "p", "sequence_id": 7},
+    {"subscription": "t", "namespace": "a/b", "cluster": "east", "key": "order-1"},
     {"subscription": "s", "producer_name": "p"},
     {"subscription": "s", "key": "k", "count": 0},
 ]  # fmt: skip
@@ -60,7 +61,7 @@ def expected(events: list[dict[str, Any]]) -> list[tuple[str, bytes, int]]:
             producer_name=event.get("producer_name"),
             sequence_id=event.get("sequence_id"),
         )
-        space = f"{event.get('namespace', '')}\n{event.get('subscription', '')}"
+        space = "\n".join(event.get(name, "") for name in ("cluster", "namespace", "subscription"))
         result.append((space, sticky_key(metadata).data, event.get("count", 1)))
     return result
 
@@ -90,7 +91,7 @@ def test_every_form_gives_the_key_the_broker_hashes(name: str, tmp_path: Path) -
 
 def test_before_4_0_messages_without_a_key_share_one(tmp_path: Path) -> None:
     write(tmp_path / "t.jsonl", [EVENTS[5]])
-    assert read(tmp_path, spread=False)[0] == [("a/b\nt", b"NONE_KEY", 1)]
+    assert read(tmp_path, spread=False)[0] == [("\na/b\nt", b"NONE_KEY", 1)]
 
 
 @settings(max_examples=40, deadline=None)
@@ -122,7 +123,7 @@ def test_bad_events_are_counted_by_reason_and_the_good_ones_stay(tmp_path: Path)
            '{"key": "k", "count": 1.5}', '{"key_base64": "a=b"}', '{"key": "k", "count": 1e300}']  # fmt: skip
     (tmp_path / "t.jsonl").write_text(good + "\n".join(bad) + "\n\n" + good)
     rows, account = read(tmp_path)
-    assert rows == [("\n", b"k", 1)] * 2
+    assert rows == [("\n\n", b"k", 1)] * 2
     reasons = {row[7]: row[5] for row in account.quarantine()}
     assert reasons == {
         "the line is not an event": 2,
@@ -179,7 +180,7 @@ def test_bytes_and_dictionaries_of_parquet_are_taken_as_they_are(tmp_path: Path)
     texts = pa.array(["s", "s", "t"]).dictionary_encode()
     table = pa.table({"subscription": texts, "key": pa.array([b"\x00", b"\xff", None], pa.large_binary())})
     pq.write_table(table, tmp_path / "t.parquet")
-    assert read(tmp_path)[0] == [("\ns", b"\x00", 1), ("\ns", b"\xff", 1), ("\nt", b"NONE_KEY", 1)]
+    assert read(tmp_path)[0] == [("\n\ns", b"\x00", 1), ("\n\ns", b"\xff", 1), ("\n\nt", b"NONE_KEY", 1)]
 
 
 def test_lines_of_something_else_are_set_aside_and_are_no_events_without_a_key(tmp_path: Path) -> None:

@@ -38,9 +38,9 @@ SUMMARY = FleetSummary(
         PolicyTotals("fewest_moves", True, False, 7, 0, 3, 2, 1.25),
     ),
     (KeyModeTotals("auto_split", True, None, {"HOT_KEY": 2}),),
-    (WorstSubscription("t/n", "s\x1b[31m", "Failover", "flag_off", 7, 3, 1, 2.5, 3.0, 0, 0, None, 2, "error"),),
-    (WorstNamespace("t/n", 7, 1, 1.0, 2.0, 3.0, 4.0, 5, 4, 1, 2.5, "s", 1, 2, "error"),),
-    (WorstBundle("t/n/0x00000000_0xffffffff", None, 7, 3.0, 7.0, "chosen", "topics"),),
+    (WorstSubscription("east", "t/n", "s\x1b[31m", "Failover", "flag_off", 7, 3, 1, 2.5, 3.0, 0, 0, None, 2, "error"),),
+    (WorstNamespace("", "t/n", 7, 1, 1.0, 2.0, 3.0, 4.0, 5, 4, 1, 2.5, "s", 1, 2, "error"),),
+    (WorstBundle("", "t/n/0x00000000_0xffffffff", None, 7, 3.0, 7.0, "chosen", "topics"),),
     (FindingCount("failover-names-collide", "error", 2),),
     (QuarantineCount("import", "topics", "bad", 5, 4),),
     {"topics": 1_000_000},
@@ -77,8 +77,8 @@ def test_the_page_tells_the_worst_and_no_name_can_draw(run: Run, tmp_path: Path)
         (b"{", "not a summary"),
         (b'{"version": 99}', "version 99"),
         (b"[]", "not a summary"),
-        (b'{"version": 2}', "jobs"),
-        (b'{"version": 1}', "version 1"),
+        (b'{"version": 3}', "jobs"),
+        (b'{"version": 2}', "version 2"),
     ],
 )
 def test_what_is_no_summary_is_input_that_cannot_be_used(data: bytes, word: str, run: Run, tmp_path: Path) -> None:
@@ -178,7 +178,10 @@ def test_run_judges_only_when_asked(run: Run, monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_misspelt_option_is_refused_before_anything_is_started(run: Run, tmp_path: Path) -> None:
-    for job, hint in (("import", "it knows max-input, and spark.*"), ("run", "did you mean assign.policies")):
+    for job, hint in (
+        ("import", "it knows clusters, max-input, allow-empty, and spark.*"),
+        ("run", "did you mean assign.policies"),
+    ):
         ran = run("fleet", job, "in", str(tmp_path / "out"), "--set", "policies=all")
         assert ran.code == 2 and hint in ran.err
         assert "starting Spark" not in ran.err

@@ -139,8 +139,8 @@ def test_a_recorded_active_consumer_that_no_rule_gives_is_reported(tmp_path: Pat
     assert len(differing) == 1 and "1 of 12 recorded active consumers differ" in differing[0]
 
 
-def test_a_key_shared_topic_is_represented_by_its_first_partition_with_consumers(tmp_path: Path) -> None:
-    """Its ranges and all its consumers, as an opening of the answers takes them; those without any are passed over."""
+def test_a_key_shared_topic_has_the_consumers_and_ranges_of_every_partition(tmp_path: Path) -> None:
+    """As an opening of the answers has them, also where nobody is connected to the first partition."""
     snapshot = read_answers(str(RECORDINGS / "c-keyshared-sticky"))
     name, facts = next((name, each) for name, each in snapshot.topics.items() if each.subscriptions[0].consumers)
     (kept,) = facts.subscriptions
@@ -155,7 +155,10 @@ def test_a_key_shared_topic_is_represented_by_its_first_partition_with_consumers
     opened = open_fleet_part(part_of(imported(whole, tmp_path / "out"), "", NAMESPACE, kept.name))
     (shared,) = opened.state.key_subscriptions
     (expected,) = open_snapshot(whole).state.key_subscriptions
-    assert shared.delivery.selector.ranges() == expected.delivery.selector.ranges() and name
+    assert shared == expected and name
+    ranges = [each.selector.ranges() for each in shared.dispatchers]
+    assert ranges == [each.selector.ranges() for each in expected.dispatchers]
+    assert ranges[0] == {} != ranges[1] == ranges[2]
     assert [consumer.name for consumer in shared.consumers] == [consumer.name for consumer in expected.consumers] != []
 
 
