@@ -78,7 +78,7 @@ def answers(folder: Path) -> None:
             "pulsarServiceUrl": "x",
             "webServiceUrl": f"http://{broker}:8080",
             "brokerVersionString": "4.2.4",
-            "lastStats": {},
+            "lastStats": {f"{NAMESPACE}/{bundle}": {}},
         }
         (folder / broker / "broker-stats.json.gz").write_bytes(gzip.compress(json.dumps(stats).encode()))
         (folder / broker / "load-report.json").write_text(json.dumps(report))
