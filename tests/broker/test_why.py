@@ -341,7 +341,9 @@ FAULTS = {
     ),
     "dispatch-rate": Fault("Shared", messages_go_out_slowly, the_rate_is_lifted, "dispatch_rate_limited", ("anna",),
                            limit="subscriptionDispatchRate"),
-    "slow-consumer": Fault("Shared", one_took_everything, everybody_works, "newcomer_gets_nothing", ("berta",), ("anna",)),
+    "slow-consumer": Fault(
+        "Shared", one_took_everything, everybody_works, "newcomer_gets_nothing", ("berta",), ("anna",)
+    ),
     "hot-key": Fault("Key_Shared", one_key_is_too_much, everybody_works, "hot_key", ("anna",), ("anna",)),
     "look-ahead": Fault(
         "Key_Shared", nothing_more_is_read_ahead, everybody_works, "keyshared_lookahead", ("berta",), ("anna",)

@@ -38,6 +38,10 @@ ASK: Final = (
     HEIRS,
     DIFF,
     Binding("v", "next_view", "View", tooltip="Next view of the slots"),
+    Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
+    Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
+    BROKERS,
+    COMMAND,
     Binding("P", "partition", "Partition", show=False, tooltip="Show one partition, or all of them"),
     Binding(
         "right_parenthesis", "step_partition(1)", "Next", key_display=")", show=False, tooltip="Show the next partition"
@@ -50,10 +54,6 @@ ASK: Final = (
         show=False,
         tooltip="Show the partition before, or all",
     ),
-    Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
-    Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
-    BROKERS,
-    COMMAND,
 )
 PANELS: Final = panel_keys(
     ("ring", "Slots", "the slots"),
