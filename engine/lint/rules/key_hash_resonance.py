@@ -28,7 +28,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     >>> sticky = sticky_selector().join(Consumer(1, "a", ((0, 1),))).join(Consumer(2, "b", ((2, 65535),)))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky, partitions=4)
     >>> [(finding.number("consumers"), finding.number("slots")) for finding in check(case)]
-    [(1.0, 16384.0)]
+    [(1, 16384)]
     """
     selector = case.selector
     if selector is None or case.partitions < 2 or not selector.consumers:

@@ -70,7 +70,7 @@ def key_path(key: str | bytes | None, routing: KeyRouting, partitions: int, sele
 
     >>> path = key_path("order-1", KeyRouting("java", "Murmur3_32Hash"), 4, None)
     >>> path.partition, [other.partition for other in path.others if other.client == "rust"]
-    (3, [3])
+    (1, [1])
     """
     route = route_key(key, routing, partitions)
     others = tuple(
