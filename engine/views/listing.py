@@ -23,7 +23,6 @@ from engine.text import natural_key
 from engine.views.reported.view import Subject
 from engine.views.timeline import colour_numbers
 
-FORMAT: Final = "ringside.list/1"
 PRODUCERS: Final = "Producers"
 """The type of a row that is a topic with producers."""
 
@@ -57,9 +56,9 @@ class ListedRow:
     what: Annotated[str, about("The sentence of that cause.")]
     namespace: Annotated[str, about("Tenant and namespace."), Column("namespace", Kind.NAME, 4)]
     topic: Annotated[str, about("The first topic that it reads, without its namespace."), Column("topic", Kind.NAME, 2)]
-    topics: Annotated[int, about("How many topics it reads, without partitions."), Column("topics", Kind.COUNT, 8)]
     subscription: Annotated[str, about("Its name; empty for producers."), Column("subscription", Kind.NAME, 0)]
     type: Annotated[str, about("The subscription type, or Producers."), Column("type", Kind.WORD, 4)]
+    topics: Annotated[int, about("How many topics it reads, without partitions."), Column("topics", Kind.COUNT, 8)]
     consumers: Annotated[int, about("Connected consumers, or producers."), Column("consumers", Kind.COUNT, 5)]
     idle: Annotated[
         int | None, about("Consumers that could have work and have none; computed."), Column("idle", Kind.COUNT, 3)
@@ -127,7 +126,7 @@ def listing(
             for each in state.producer_topics
         ),
     ]
-    return Listing(FORMAT, timeline.source, state.release, tuple(sorted(rows, key=_rank)))
+    return Listing("ringside.list/1", timeline.source, state.release, tuple(sorted(rows, key=_rank)))
 
 
 def _partitions(timeline: Timeline, subscription: Subscription) -> tuple[Share, ...]:

@@ -28,6 +28,7 @@ from tui.kit.layouts import arrange
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.prompt import Prompt
+from tui.kit.reported import verdict_word
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screens import TableScreen
 from tui.kit.typed_commands import Typed, choice
@@ -233,4 +234,4 @@ def about(row: ListedRow) -> str:
     where = f"{name} on {safe_name(f'{row.namespace}/{row.topic}')}{others}."
     if row.verdict is None:
         return f"{where}\nNo broker reported anything about it: idle and busiest÷avg are computed."
-    return f"{where}\n{row.verdict.replace('_', ' ').capitalize()}: {safe_name(row.what)} ({row.cause})."
+    return f"{where}\n{verdict_word(Verdict(row.verdict)).capitalize()}: {safe_name(row.what)} ({row.cause})."

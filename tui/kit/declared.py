@@ -23,6 +23,7 @@ _LEAST: Final = {Kind.NAME: 13, Kind.WORD: 11}
 _MOST: Final = 44
 """From which width on a column of texts gives way, and the largest that it gets, gaps included."""
 _BAR: Final = 13
+_LONGEST_BAR: Final = 53
 EMPTY: Final = (None, "", ())
 Style = Callable[[Any, TableColumn], str]
 """The style of a cell: of a row, in a column."""
@@ -87,6 +88,10 @@ def _placed(rows: Sequence[Any], row: type, width: int, order: Order) -> Columns
     for column in growing:
         more = min(room, whole[column.name] - least[column.name])
         widths[column.name] += more
+        room -= more
+    for bar in [column for column in columns if column.kind is Kind.BAR]:
+        more = min(room, _LONGEST_BAR - widths[bar.name])
+        widths[bar.name] += more
         room -= more
     return tuple(Column(each.name, each.heading, widths[each.name], left=not each.kind.is_number) for each in columns)
 

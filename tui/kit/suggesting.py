@@ -59,7 +59,8 @@ def question_of(text: str) -> Question | Rejection | None:
         except ValueError:
             ratio = 0.0
         if not 1.0 <= ratio <= _HIGHEST:
-            return Rejection("UnknownCommand", f"{word[:40]!r} is not a max/mean of 1 or more; write {FORM}", "suggest")
+            text = f"{word[:40]!r} is not a ratio (busiest ÷ average) of 1 or more; write {FORM}"
+            return Rejection("UnknownCommand", text, "suggest")
     goal = Goal(ratio, survive="survive" in options, by_messages="messages" in options)
     return Question(kind, goal)
 

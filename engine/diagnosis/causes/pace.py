@@ -390,7 +390,7 @@ def keeping_up(seen: SubscriptionSeen) -> Judgement:
     return Cause(
         KEEPING_UP,
         Verdict.FINE,
-        f"it keeps up: {went}, {seen.backlog:,} are on their way",
+        f"it keeps up: {went}, {seen.backlog:,} {'is on its' if seen.backlog == 1 else 'are on their'} way",
         topics=len(seen.dispatchers),
         waiting=seen.backlog,
         numbers=(("backlog", seen.backlog), ("out", sent)),

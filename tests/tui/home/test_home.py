@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -33,8 +34,6 @@ def many(*, theme: ThemeName = "dark", depth: Depth = "truecolor", is_chosen: bo
 
 
 async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
-    import asyncio
-
     async with asyncio.timeout(HANG_S):
         while not true():
             await pilot.pause()
