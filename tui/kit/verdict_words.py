@@ -157,7 +157,7 @@ def _fast_producer(sizing: Sizing) -> str:
     fast = sizing.fastest
     if fast is None or fast.partitions >= sizing.rows[-1].number:
         return ""
-    where = f"{quantity(fast.msgs_per_sec)} in/s to {counted(fast.partitions, 'partition')}"
+    where = f"{quantity(fast.msgs_per_sec)} msg/s to {counted(fast.partitions, 'partition')}"
     return f"{safe_name(fast.name)} sends {where}: more partitions take nothing off them unless its router takes more"
 
 
