@@ -87,23 +87,12 @@ class BrokerSettings:
     def with_setting(self, name: str, text: str) -> BrokerSettings | Rejection:
         """These settings with one changed; ``text`` is what a line of broker.conf has after the ``=``.
 
-        Refused: an unknown name, a text of another type, and points of a ring below 1, with which a broker would start
-        and dispatch nothing.
+        Refused: what ``setting_value`` refuses.
         """
-        default = DEFAULTS.get(name)
-        if default is None and (reason := _why_unused(name)):
-            return Rejection("NotModelled", reason, field=name)
-        if default is None:
-            near = [known for known in DEFAULTS if known.lower() == name.lower()]
-            hint = f"; did you mean {near[0]}?" if near else ""
-            return Rejection("UnknownSetting", f"no broker setting {name!r} is known here{hint}", field=name)
-        value = _parse(text.strip(), default)
-        if value is None:
-            return Rejection("IllegalArgumentException", f"{text!r} is not {_domain(default)}", field=name)
-        lowest = _LOWEST.get(name)
-        if lowest is not None and isinstance(value, int) and value < lowest:
-            return Rejection("InvalidPoints", f"{name} is {value}; a ring needs {lowest} point or more", field=name)
-        return replace(self, **{name: value})  # type: ignore[arg-type]
+        value = setting_value(name, text)
+        if isinstance(value, Rejection):
+            return value
+        return self if getattr(self, name) == value else replace(self, **{name: value})  # type: ignore[arg-type]
 
     def text_of(self, name: str) -> str:
         """The setting as broker.conf writes it."""
@@ -113,12 +102,34 @@ class BrokerSettings:
         return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
-_Value = bool | int | str | tuple[str, ...]
-DEFAULTS: Final[dict[str, _Value]] = {
+SettingValue = bool | int | str | tuple[str, ...]
+DEFAULTS: Final[dict[str, SettingValue]] = {
     field.name: getattr(BrokerSettings(), field.name) for field in fields(BrokerSettings)
 }
 _LOWEST: Final[Mapping[str, int]] = {"subscriptionKeySharedConsistentHashingReplicaPoints": 1}
 _INT_32: Final = range(-(2**31), 2**31)
+
+
+def setting_value(name: str, text: str) -> SettingValue | Rejection:
+    """What a line of broker.conf sets ``name`` to.
+
+    Refused: an unknown name, a text of another type, and points of a ring below 1, with which a broker would start
+    and dispatch nothing.
+    """
+    default = DEFAULTS.get(name)
+    if default is None and (reason := _why_unused(name)):
+        return Rejection("NotModelled", reason, field=name)
+    if default is None:
+        near = [known for known in DEFAULTS if known.lower() == name.lower()]
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return Rejection("UnknownSetting", f"no broker setting {name!r} is known here{hint}", field=name)
+    value = _parse(text.strip(), default)
+    if value is None:
+        return Rejection("IllegalArgumentException", f"{text!r} is not {_domain(default)}", field=name)
+    lowest = _LOWEST.get(name)
+    if lowest is not None and isinstance(value, int) and value < lowest:
+        return Rejection("InvalidPoints", f"{name} is {value}; a ring needs {lowest} point or more", field=name)
+    return value
 
 
 def _why_unused(name: str) -> str:
@@ -132,7 +143,7 @@ def _why_unused(name: str) -> str:
     return ""
 
 
-def _parse(text: str, like: _Value) -> _Value | None:
+def _parse(text: str, like: SettingValue) -> SettingValue | None:
     if isinstance(like, bool):
         return {"true": True, "false": False}.get(text.lower())
     if isinstance(like, int):
@@ -142,7 +153,7 @@ def _parse(text: str, like: _Value) -> _Value | None:
     return text
 
 
-def _domain(like: _Value) -> str:
+def _domain(like: SettingValue) -> str:
     return "true or false" if isinstance(like, bool) else "a whole number of 32 bits"
 
 

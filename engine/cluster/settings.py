@@ -13,7 +13,7 @@ from engine.cluster.events import Event, ReleaseChanged, SettingChanged
 from engine.cluster.keys.state import KEY_SETTINGS
 from engine.cluster.limits import refuse_long_name
 from engine.cluster.state import ClusterState
-from engine.config import DEFAULTS, BrokerSettings, behaviour_of
+from engine.config import DEFAULTS, BrokerSettings, behaviour_of, setting_value
 from engine.errors import Rejection
 
 
@@ -67,8 +67,8 @@ def setting_objection(state: ClusterState, event: SettingChanged | ReleaseChange
     """Say why a setting cannot change like this, "" when it can. A release that no rule knows is taken."""
     if isinstance(event, ReleaseChanged):
         return ""
-    changed = state.settings.with_setting(event.name, event.text)
-    return str(changed) if isinstance(changed, Rejection) else ""
+    value = setting_value(event.name, event.text)
+    return str(value) if isinstance(value, Rejection) else ""
 
 
 def with_setting_event(state: ClusterState, event: SettingChanged | ReleaseChanged) -> ClusterState:

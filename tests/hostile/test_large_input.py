@@ -1,4 +1,4 @@
-"""Input that is large, endless, or no file at all, made here and read in a process with 1 GB and 10 s of CPU time."""
+"""Input that is large, endless, or no file at all, made here and read in a process with 1 GB and 30 s of CPU time."""
 
 from __future__ import annotations
 
