@@ -27,7 +27,7 @@ from engine.routing.producers.settings import (
     checked_settings,
     new_router,
 )
-from engine.scalable.reported import Kind
+from engine.scalable.model import Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 from engine.scalable.load_reports import LoadRecord, Rates
-from engine.scalable.model import Layout
+from engine.scalable.model import Kind, Layout
 from engine.scalable.settings import OVERRIDABLE, AutoScaleSettings, settings_in_force
 from engine.scalable.statistics import (
     QUEUE,
@@ -17,7 +17,6 @@ from engine.scalable.statistics import (
 )
 
 CHECKPOINT: Final = "CHECKPOINT"
-Kind = Literal["STREAM", "CHECKPOINT", "QUEUE"]
 _READER: Final = "reader-"
 
 

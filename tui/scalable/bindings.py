@@ -21,31 +21,31 @@ from tui.kit.bindings import (
 )
 
 CHANGE: Final = (
-    Binding("a", "join", "Join", tooltip="A consumer joins the subscription"),
+    Binding("a", "join", "Join", tooltip="A consumer joins"),
     Binding("x", "leave(True)", "Close", tooltip="Close the selected consumer"),
-    Binding("X", "leave(False)", "Lose", show=False, tooltip="Lose the connection of the selected consumer"),
+    Binding("X", "leave(False)", "Lose", show=False, tooltip="Cut the consumer's connection"),
     Binding("t", "send", "Send", tooltip="Send messages with keys"),
-    Binding("o", "acknowledge(False)", "Ack", tooltip="The selected consumer acknowledges everything it holds"),
-    Binding("O", "acknowledge(True)", "Ack all", show=False, tooltip="Every consumer acknowledges everything"),
-    Binding("m", "split", "Split", show=False, tooltip="Split the marked segment; s shows first what that moves"),
-    Binding("r", "traffic", "Traffic", show=False, tooltip="Set the messages a second of the topic"),
-    Binding("full_stop", "wait(2000)", "2 s", key_display=".", show=False, tooltip="Let 2 s of simulated time pass"),
+    Binding("o", "acknowledge(False)", "Ack", tooltip="The consumer acknowledges all"),
+    Binding("O", "acknowledge(True)", "Ack all", show=False, tooltip="Every consumer acknowledges all"),
+    Binding("m", "split", "Split", show=False, tooltip="Split the marked segment"),
+    Binding("r", "traffic", "Traffic", show=False, tooltip="Set messages a second"),
+    Binding("full_stop", "wait(2000)", "2 s", key_display=".", show=False, tooltip="Let 2 s pass"),
     Binding(
         "greater_than_sign",
         "wait(60000)",
         "Minute",
         key_display=">",
         show=False,
-        tooltip="Let a minute of simulated time pass",
+        tooltip="Let a minute pass",
     ),
 )
 ASK: Final = (
-    Binding("f", "explain", "Key", tooltip="Find the segment, bucket and consumer of a key"),
+    Binding("f", "explain", "Key", tooltip="Where a key goes"),
     WHY,
-    Binding("b", "ahead", "Next", tooltip="The next automatic steps, with scores and clocks"),
-    Binding("s", "changes", "Split?", tooltip="What a split, a merge or more buckets would move"),
-    Binding("h", "heirs", "Heirs", tooltip="Who inherits if the consumer closes or is lost"),
-    Binding("v", "next_view", "View", tooltip="Ring, one consumer lit, or family tree"),
+    Binding("b", "ahead", "Next", tooltip="The next automatic steps"),
+    Binding("s", "changes", "Split?", tooltip="What a split or merge would move"),
+    Binding("h", "heirs", "Heirs", tooltip="Who inherits if the consumer goes"),
+    Binding("v", "next_view", "View", tooltip="Ring, one consumer, family tree"),
     Binding(
         "left_parenthesis", "group(-1)", "Back", key_display="(", show=False, tooltip="The previous subscription of it"
     ),

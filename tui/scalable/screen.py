@@ -48,11 +48,11 @@ from tui.scalable.tables import CONSUMERS, SEGMENT_VALUE, segment_lines
 SEGMENT_LEGEND: Final[Group] = (
     "in the drawings",
     (
-        KeyHelp("ring", "the active segments by their hashes, in the colour of their consumer"),
-        KeyHelp("stripes", "a segment that several consumers share by buckets"),
-        KeyHelp("bare", "a segment that nobody is dealt: it waits for one that is not drained"),
-        KeyHelp("inside", "who reads it still, where that is another one: a hand-over, or what it waits for"),
-        KeyHelp("tree", "segments by age, the oldest left; faded ones are sealed, stroked ones wait"),
+        KeyHelp("ring", "active segments in the colours of their consumers"),
+        KeyHelp("stripes", "several consumers share by buckets"),
+        KeyHelp("bare", "nobody is dealt it: it waits for another segment"),
+        KeyHelp("inside", "who reads it now, where that is another one"),
+        KeyHelp("tree", "oldest left; faded: sealed, stroked: waits"),
     ),
 )
 

@@ -29,7 +29,7 @@ from engine.cluster.commands import (
 from engine.cluster.grammar.words import LineReader, quote
 from engine.cluster.state import ClusterState, find_scalable_topic, scalable_topic_names
 from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
-from engine.scalable.reported import Kind
+from engine.scalable.model import Kind
 
 SCALABLE_FORMS: Final[Mapping[str, str]] = {
     "consumer": (

@@ -37,7 +37,6 @@ from engine.cluster.limits import count_faults
 from engine.cluster.producers.evolve import folded_producers
 from engine.cluster.producers.state import ProducerTopicEvent
 from engine.cluster.scalable.events import ScalableTopicEvent
-from engine.cluster.scalable.evolve import folded_scalable
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
@@ -131,6 +130,8 @@ def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> A
 
 def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
     """The state of ``state_to_plain``, checked for everything that holds in a state. Raises InputError."""
+    from engine.cluster.scalable.evolve import folded_scalable
+
     check_format(plain, source)
     topics, loads = _topics_and_loads(plain, source)
     state = ClusterState(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from engine.scalable.reported import Kind
+from engine.scalable.model import Kind
 
 LONGEST_MS: Final = 7 * 24 * 3_600_000
 """How far time goes in one step: each minute of it is evaluated."""

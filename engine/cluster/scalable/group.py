@@ -19,8 +19,7 @@ from engine.scalable.coordinator import (
     LAST_DRAIN_CHECK_SECONDS,
     Coordinator,
 )
-from engine.scalable.model import Layout, attached_name
-from engine.scalable.reported import Kind
+from engine.scalable.model import Kind, Layout, attached_name
 
 LONGEST_HANDOVER_MS: Final = 55_000
 """After so long a hand-over never ends, even when all is acknowledged: seen after 55 s and more, and not after 22 s."""

@@ -27,8 +27,7 @@ from engine.scalable.buckets import bucket_of
 from engine.scalable.coordinator import GRACE_PERIOD_SECONDS, Coordinator
 from engine.scalable.layout import Clocks, first_layout, merge, prunable, prune, rebucket, rebucket_by_hand, split
 from engine.scalable.load_reports import INTERVAL_SECONDS, LoadRecord, Rates, is_written
-from engine.scalable.model import Layout
-from engine.scalable.reported import Kind
+from engine.scalable.model import Kind, Layout
 from engine.scalable.routing import hashes_of_key, router
 from engine.scalable.scaling import INVALID_POLICY, Action, ScalingState, Step, next_steps
 from engine.scalable.settings import AutoScaleSettings, refuse_settings

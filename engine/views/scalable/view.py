@@ -12,10 +12,9 @@ from engine.hashing import utf16_order
 from engine.scalable.buckets import Attached, bucket_of, bucket_owners
 from engine.scalable.dealing import Deal, deal
 from engine.scalable.layout import Clocks, split
-from engine.scalable.model import RING_SIZE, Layout, Segment, attached_name, backing_topic, by_place
+from engine.scalable.model import RING_SIZE, Kind, Layout, Segment, attached_name, backing_topic, by_place
 from engine.scalable.reported import (
     CHECKPOINT,
-    Kind,
     is_reader,
     kind_of,
     known_drained,
