@@ -78,6 +78,7 @@ class FleetScreen(RingsideScreen[None]):
     """The lists over one folder of results. Only rows in sight are built, however many there are."""
 
     CSS_PATH = stylesheet("fleet")
+    key_groups = (("lists", BINDINGS),)
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#rows"
 
