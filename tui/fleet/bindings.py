@@ -29,7 +29,7 @@ BINDINGS: Final = (
         Binding(str(digit), f"list({digit - 1})", listed.title, show=False, tooltip=f"The list: {_TITLES}")
         for digit, listed in enumerate(LISTS, 1)
     ),
-    Binding("shift+tab", "next_list(-1)", "List before", show=False, tooltip="Previous list"),
+    Binding("shift+tab", "next_list(-1)", "Previous", show=False, tooltip="Previous list"),
 )
 MOVING: Final = (
     KeyHelp("up, down, k, j", "move by one row"),

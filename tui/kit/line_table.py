@@ -176,7 +176,7 @@ ARRANGED_AT_ONCE: Final = 1_000
 
 
 class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
-    """``,`` sorts by the next column and at last by none, ``;`` turns the order round; so do clicks on a heading."""
+    """``,`` sorts by the next column and at last by none, ``;`` reverses the order; so do clicks on a heading."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("comma", "sort", "Sort", key_display=",", show=False, tooltip="Sort by the next column"),
@@ -278,7 +278,7 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
         self._sort(Order(key, descending=not isinstance(first, str)))
 
     def heading_clicked(self, x: int) -> None:
-        """Sort by the column of a heading, or turn its order round."""
+        """Sort by the column of a heading, or reverse its order."""
         right = 0
         for column in self._shown_columns():
             right += column.width
