@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache, cached_property
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+A = TypeVar("A")
 
 
 class Kind(Enum):
@@ -110,6 +113,11 @@ def columns_of(row: type) -> tuple[TableColumn, ...]:
 # documents and their schemas
 
 
+def extended(kind: type[A], answer: Any, **more: Any) -> A:
+    """An answer of a kind that has more members than ``answer``, which may be of the kind it is derived from."""
+    return kind(**{member.name: getattr(answer, member.name) for member in fields(answer)}, **more)
+
+
 def document(answer: object) -> Any:
     """The answer as plain values for JSON. A number that JSON does not have, such as NaN, is null.
 
@@ -134,16 +142,17 @@ def document(answer: object) -> Any:
     raise TypeError(f"a {kind.__name__} cannot be in a document")
 
 
-def schema(answer: type, title: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of ``document`` of such answers."""
+def schema(title: str, *answers: type) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of ``document`` of such answers; of several kinds it is one of them."""
     parts: dict[type, str] = {}
-    whole = _object(answer, parts)
+    wholes = [_object(answer, parts) for answer in answers]
+    whole = wholes[0] if len(wholes) == 1 else {"oneOf": wholes}
     described: dict[str, Any] = {}
     while len(described) < len(parts):
         described |= {name: _object(part, parts) for part, name in [*parts.items()] if name not in described}
     meta: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    if hasattr(answer, "FORMAT"):
-        meta["$id"] = "urn:" + answer.FORMAT.replace(".", ":").replace("/", ":")
+    if hasattr(answers[0], "FORMAT"):
+        meta["$id"] = "urn:" + answers[0].FORMAT.replace(".", ":").replace("/", ":")
     return {**meta, "title": title, **whole, **({"$defs": described} if described else {})}
 
 
@@ -155,15 +164,27 @@ def _names_of(answer: type) -> tuple[tuple[str, str], ...]:
 
 def _members(answer: type) -> Iterator[tuple[str, Any, About]]:
     """Members with ``about``: their name, type and meaning; first fields, then properties."""
-    hints = get_type_hints(answer, include_extras=True)
+    hints: dict[str, Any] = {}
+    for kind in reversed(answer.__mro__):
+        hints |= _evaluated(kind, vars(kind).get("__annotations__", {}))
     for name, member in vars(answer).items():
         getter = member.fget if isinstance(member, property) else getattr(member, "func", None)
         if isinstance(member, (property, cached_property)) and getter is not None:
-            hints[name] = get_type_hints(getter, include_extras=True).get("return")
+            hints |= _evaluated(answer, {name: getter.__annotations__.get("return")})
     for name, hint in hints.items():
         meaning = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, About)), None)
         if meaning is not None:
             yield name, hint.__origin__, meaning
+
+
+def _evaluated(kind: type, hints: Mapping[str, Any]) -> dict[str, Any]:
+    """The types of members with ``about``; those of others may be known to type checkers only."""
+    names = vars(sys.modules[kind.__module__])
+    return {
+        name: eval(hint, names) if isinstance(hint, str) else hint
+        for name, hint in hints.items()
+        if not isinstance(hint, str) or "about(" in hint
+    }
 
 
 def _object(answer: type, parts: dict[type, str]) -> dict[str, Any]:
@@ -173,7 +194,12 @@ def _object(answer: type, parts: dict[type, str]) -> dict[str, Any]:
         for name, hint, meaning in _members(answer)
     }
     if hasattr(answer, "FORMAT"):
-        members = {"format": {"const": answer.FORMAT, "description": "Name and version of this form."}} | members
+        members = {
+            "format": {
+                "const": answer.FORMAT,
+                "description": "Name and version of this form; changes when a member goes or changes its meaning.",
+            }
+        } | members
     text = inspect.getdoc(answer) or ""
     described = {} if text.startswith(f"{answer.__name__}(") or not text else {"description": " ".join(text.split())}
     return {
