@@ -8,7 +8,8 @@ from typing import Annotated
 import pytest
 from jsonschema import Draft202012Validator
 
-from engine.answer import Column, Kind, about, column_meant, columns_of, document, filter_of, schema
+from engine.answer import Column, Kind, about, column_meant, columns_of, filter_of
+from engine.documents import document, schema
 
 
 @dataclass(frozen=True, slots=True)

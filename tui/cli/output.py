@@ -141,7 +141,7 @@ def say_not_saved(trouble: str) -> None:
 
 def json_text(answer: object) -> str:
     """The document of an answer, or of plain values, as indented JSON."""
-    from engine.answer import document
+    from engine.documents import document
 
     return json.dumps(document(answer), indent=2, ensure_ascii=True, allow_nan=False)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from engine.answer import document
 from engine.config import release_of
 from engine.diagnosis.causes.stalled import UNEXPLAINED
 from engine.diagnosis.findings import diagnosis_document, findings_of
@@ -14,6 +13,7 @@ from engine.diagnosis.known_bugs import KNOWN_BUGS, looks_like
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import SubscriptionSeen, subscriptions_seen
 from engine.diagnosis.why import DECIDERS
+from engine.documents import document
 from engine.releases import Release
 from tests.engine.diagnosis.answers import Stats, consumer, diagnosed, moments, stats, stats_path
 

@@ -54,7 +54,7 @@ def schema_named(name: str) -> dict[str, Any]:
     """
     from importlib import import_module
 
-    from engine.answer import schema
+    from engine.documents import schema
 
     places = [place.partition(":") for place in ANSWERS[name]]
     kinds: list[type] = [getattr(import_module(module), kind) for module, _, kind in places]
