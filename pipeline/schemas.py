@@ -173,20 +173,19 @@ ASSIGN_QUARANTINE: Final = Table("assign_quarantine", QUARANTINE.columns)
 ASSIGNMENTS: Final = Table(
     "assignments",
     (_CLUSTER, "subscription string", "topic string", "namespace string", "partition_index int", "policy string",
-     "rule string",
-     "what_if boolean", "active_consumer string?", "active_before string?", "moved boolean", *_RATES_OUT),
+     "rule string", "active_consumer string?", "active_before string?", "moved boolean", *_RATES_OUT),
     few=("cluster", "subscription", "namespace", "policy", "rule", "active_consumer", "active_before",
      "partition_index"),
     sought=("cluster", "policy", "namespace", "subscription"),
 )  # fmt: skip
 """Each part has the rows of one policy, sorted by namespace and subscription some hundred thousand at a time.
 
-``what_if``: not a policy of Pulsar. ``active_before`` and ``moved`` compare with the rule in force before the changes
+``active_before`` and ``moved`` compare with the rule in force before the changes
 asked for; without consumers both names are empty."""
 
 CONSUMER_LOADS: Final = Table(
     "consumer_loads",
-    (_CLUSTER, "namespace string", "subscription string", "policy string", "what_if boolean", "consumer string",
+    (_CLUSTER, "namespace string", "subscription string", "policy string", "consumer string",
      "partitions bigint", *_RATES_OUT),
 )  # fmt: skip
 
@@ -195,7 +194,7 @@ _WORST_LIST: Final = ("worst_topic string?", "worst_consumers bigint?", "worst_a
 have a partition."""
 SUBSCRIPTION_LOADS: Final = Table(
     "subscription_loads",
-    (_CLUSTER, "namespace string", "subscription string", "policy string", "what_if boolean", "partitions bigint",
+    (_CLUSTER, "namespace string", "subscription string", "policy string", "partitions bigint",
      "consumers bigint", "idle bigint", "max_partitions bigint", "mean_partitions double", "max_over_mean double?",
      "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
      "least_moved bigint", "max_over_even double?", "in_force boolean", "lists bigint",

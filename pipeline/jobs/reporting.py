@@ -204,7 +204,7 @@ class _Report:
         totals = [
             PolicyTotals(policy=name, in_force=name in self._in_force, **counts) for name, counts in policies.items()
         ]
-        return tuple(sorted(totals, key=lambda total: (total.what_if, total.policy)))
+        return tuple(sorted(totals, key=lambda total: total.policy))
 
     def _records(self) -> Records:
         imported = self._summaries["import"]

@@ -69,13 +69,6 @@ def numbered_rows(rows: DataFrame, units: Place, count: int) -> DataFrame:
     )
 
 
-def by_unit_and_topic(rows: DataFrame, count: int) -> DataFrame:
-    """Numbered rows of ``count`` units with each in one partition, its topics in the order of their names."""
-    # Neighbours together, so that a task reads few row groups of units; a thousand times, so that tasks are equal.
-    together = min(max(count // 1000, 1), UNITS_TOGETHER)
-    return rows.repartition(fn.floor(fn.col("unit") / together)).sortWithinPartitions("unit", "topic")
-
-
 def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     """One row for each Failover subscription over topics with the same consumers.
 

@@ -45,10 +45,9 @@ class FleetTotals:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTotals:
-    """All Failover subscriptions under one policy; ``what_if``: a policy that no Pulsar release has."""
+    """All Failover subscriptions under one policy."""
 
     policy: str
-    what_if: bool
     in_force: bool
     partitions: int
     idle: int

@@ -114,7 +114,6 @@ _COMMANDS: Final = (
     ),
     ("config", "commands.config:config_command", "Look at your own settings, and what is wrong."),
     ("schema", "commands.schema:schema_command", "Print the JSON Schema of what a command prints with --json."),
-    ("manual", "commands.manual:manual_command", "Print the manual of all commands, as Markdown or for man."),
 )
 """The name, the place below ``tui.cli``, and the line in the help."""
 

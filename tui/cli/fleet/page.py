@@ -135,7 +135,7 @@ def rule_lines(rules: Sequence[ClusterRules], agreement: Agreement, shown: int =
 def policy_lines(policies: Sequence[PolicyTotals]) -> list[str]:
     """Failover under each policy, with an empty line at the end; nothing without any."""
     rows = [
-        (policy.policy + (" *" if policy.in_force else "") + (" (what-if)" if policy.what_if else ""),
+        (policy.policy + (" *" if policy.in_force else ""),
          _ratio(policy.worst_max_over_even), f"{policy.idle:,}", f"{policy.moved:,}", f"{policy.least_moved:,}")
         for policy in policies
     ]  # fmt: skip
