@@ -12,10 +12,12 @@ Members and properties with ``about`` are the document (``engine.documents``); w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
+
+A = TypeVar("A")
 
 
 class Kind(Enum):
@@ -87,6 +89,11 @@ class About:
 def about(meaning: str, least: float | None = None, most: float | None = None, *, nan: bool = False) -> About:
     """What a member means, for people and schemas; ``least`` and ``most`` bound its numbers, ``nan`` admits none."""
     return About(meaning, least, most, nan)
+
+
+def extended(kind: type[A], answer: Any, **more: Any) -> A:
+    """An answer of a kind that has more members than ``answer``, which may be of the kind it is derived from."""
+    return kind(**{member.name: getattr(answer, member.name) for member in fields(answer)}, **more)
 
 
 @cache

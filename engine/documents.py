@@ -6,20 +6,13 @@ import inspect
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache, cached_property
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from engine.answer import About
-
-A = TypeVar("A")
-
-
-def extended(kind: type[A], answer: Any, **more: Any) -> A:
-    """An answer of a kind that has more members than ``answer``, which may be of the kind it is derived from."""
-    return kind(**{member.name: getattr(answer, member.name) for member in fields(answer)}, **more)
 
 
 def document(answer: object) -> Any:
@@ -69,12 +62,14 @@ def _names_of(answer: type) -> tuple[tuple[str, str], ...]:
 def _members(answer: type) -> Iterator[tuple[str, Any, About]]:
     """Members with ``about``: their name, type and meaning; first fields, then properties."""
     hints: dict[str, Any] = {}
-    for kind in reversed(answer.__mro__):
+    kinds = answer.__mro__[::-1]
+    for kind in kinds:
         hints |= _evaluated(kind, vars(kind).get("__annotations__", {}))
-    for name, member in vars(answer).items():
-        getter = member.fget if isinstance(member, property) else getattr(member, "func", None)
-        if isinstance(member, (property, cached_property)) and getter is not None:
-            hints |= _evaluated(answer, {name: getter.__annotations__.get("return")})
+    for kind in kinds:
+        for name, member in vars(kind).items():
+            getter = member.fget if isinstance(member, property) else getattr(member, "func", None)
+            if isinstance(member, (property, cached_property)) and getter is not None:
+                hints |= _evaluated(kind, {name: getter.__annotations__.get("return")})
     for name, hint in hints.items():
         meaning = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, About)), None)
         if meaning is not None:

@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar
 import pytest
 from jsonschema import Draft202012Validator
 
-from engine.answer import Column, Kind, about, column_meant, columns_of, filter_of
-from engine.documents import document, extended, schema
+from engine.answer import Column, Kind, about, column_meant, columns_of, extended, filter_of
+from engine.documents import document, schema
 
 
 @dataclass(frozen=True, slots=True)
