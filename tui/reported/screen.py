@@ -19,11 +19,13 @@ from tui.kit.bindings import (
     BROKERS,
     CLOSE,
     COMMAND,
+    HOME,
     SUBSCRIPTIONS,
     TABLE,
     TIME,
     WHY,
     ZOOM,
+    by_use,
     grouped,
     panel_keys,
     same_reason,
@@ -119,7 +121,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*ASK, *TIME, *TABLE, *PLACE)
+BINDINGS: Final = by_use((*ASK[:-2], HOME), ASK, TIME, TABLE, PLACE)
 GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
     "axcmhdtToOP().>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
@@ -242,7 +244,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
     def action_notices(self) -> None:
         notices = [KeyHelp(f"{at}", notice.text) for at, notice in enumerate(self.now.notices, start=1)]
         groups = [
-            ("what is to be seen", [KeyHelp("", reported_hint(self.now))]),
+            ("what you are looking at", [KeyHelp("", reported_hint(self.now))]),
             ("notices", notices or [KeyHelp("", "nothing to note about what is shown")]),
         ]
         self.app.push_screen(HelpScreen(groups, title="notices"))
