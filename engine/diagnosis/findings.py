@@ -147,7 +147,9 @@ class DiagnosisRow:
         str, about("Full name of the topic where the first cause is worst, without the suffix of a partition.")
     ]
     topics: Annotated[int, about("Its topics and partitions.", 1)]
-    backlog: Annotated[int, about("Entries that are not acknowledged, on all of them.")]
+    backlog: Annotated[
+        int | None, about("Entries that are not acknowledged, on all of them; null where the answers lack it.")
+    ]
     release: Annotated[JudgedRelease, about("The release by whose rules it was judged.")]
     causes: Annotated[Sequence[CauseRow], about("What was found; the first one is the answer.")]
     ruled_out: Annotated[Sequence[RuledOut], about("Causes that the answers speak against.")]
