@@ -99,7 +99,10 @@ def test_a_cluster_is_a_demo_too(run: Run) -> None:
 def test_a_demo_becomes_a_film(run: Run, tmp_path: Path) -> None:
     ran = run("demo", "keys-blocked", "--record", "film.svg", "--columns", "160", "--rows", "24")
     root = ElementTree.fromstring((tmp_path / "film.svg").read_bytes())
-    assert (ran.code, root.get("viewBox")) == (0, f"0 0 {160 * CELL_WIDTH + 2 * MARGIN} {24 * CELL_HEIGHT + 2 * MARGIN}")
+    assert (ran.code, root.get("viewBox")) == (
+        0,
+        f"0 0 {160 * CELL_WIDTH + 2 * MARGIN} {24 * CELL_HEIGHT + 2 * MARGIN}",
+    )
     words = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
     said = {line.action.text for line in shipped_script("keys-blocked").lines if isinstance(line.action, Say)}
     assert len(said) > 3 and said <= {(text or "").removeprefix("» ") for text in words}
