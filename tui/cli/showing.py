@@ -110,7 +110,7 @@ def print_session(session: Session, output: Output) -> None:
 
 def session_document(session: Session) -> dict[str, Any]:
     """The session's present view as plain values: that of its producers, its keys, or the dashboard."""
-    from engine.answer import document
+    from engine.documents import document
     from engine.views.failover.document import dashboard_document
     from engine.views.keys.document import keys_document
     from engine.views.producers.document import producers_document
@@ -122,7 +122,8 @@ def session_document(session: Session) -> dict[str, Any]:
         return subscription_document(shown.reported_view)
     scalable = shown.scalable_view_of("")
     if scalable is not None:
-        return document(scalable.view)
+        plain: dict[str, Any] = document(scalable.view)
+        return plain
     if shown.producers_view is not None:
         return producers_document(shown.producers_view, shown.producer_statistics())
     return dashboard_document(shown.failover_view) if shown.keys_view is None else keys_document(shown.keys_view)

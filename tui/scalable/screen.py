@@ -300,9 +300,9 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     def explain_again(self) -> None:
         self.remarks = self._answer()
 
-    def close_side(self) -> None:
+    @on(ExplainPanel.Closed)
+    def _answer_closed(self) -> None:
         self.key_hash = -1
-        super().close_side()
 
     @on(ListPanel.Opened)
     def _opened_in_list(self, message: ListPanel.Opened) -> None:
