@@ -75,7 +75,7 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 """The commands that read a kind of file: ``{}`` is its path, ``-`` standard input."""
 
 ABOUT_A_PART: Final = frozenset({"explain", "split", "--curve"})
-"""Commands and options about a topic, a bundle or a key in a file: a sentence that it is not there does not name the file."""
+"""What is about a topic, a bundle or a key in a file: a sentence that it is not there does not name the file."""
 
 MAY_FAIL: Final = frozenset({"verify", "lint", "why", "demo"})
 """Commands that end with 1 for what a sound file says: a difference, a finding, an expectation that does not hold."""
