@@ -45,7 +45,7 @@ def serve_command(*, listen: str, not_only_here: bool, public_url: str | None, w
     except ImportError as error:
         raise InputError("serving needs textual-serve (pip install 'pulsar-ringside[web]')") from error
     os.environ[VISITOR] = "1"
-    title = " ".join(("ringside", *words))
+    title = shell_line("ringside", *words)
     server = DashboardServer(shell_line(sys.executable, "-m", "tui", *shown), host, port, title, public_url)
     say(f"serving {server.public_url}; ctrl+c ends it")
     try:
