@@ -456,7 +456,13 @@ def test_colon_runs_the_grammar() -> None:
 
 def test_i_tells_everything_in_full() -> None:
     screen = after_keys(keys_app(with_a_gap()), "i", size=(140, 60))
-    for words in ("the rule", "uneven by chance?", "what waits", "Nobody has the slots 32,768 to 39,999", "slot = hash mod"):
+    for words in (
+        "the rule",
+        "uneven by chance?",
+        "what waits",
+        "Nobody has the slots 32,768 to 39,999",
+        "slot = hash mod",
+    ):
         assert words in screen, words
 
 
