@@ -27,8 +27,8 @@ from pipeline.jobs.keys_folding import FOLDED, HOTTEST, LISTS, FoldAccount, KeyR
 from pipeline.reading.consumer_lists import KeyLists
 from pipeline.reading.rows import NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
+from pipeline.runs import Parts
 from pipeline.schemas import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_QUARANTINE, KEY_SLOTS, KEY_SPREADS
-from pipeline.sink import Parts
 
 EXACT_SPACES: Final = 20
 """With more subscriptions in a part the expected spread is simulated with a seed: an exact one takes tenths of a second

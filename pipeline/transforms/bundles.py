@@ -27,8 +27,8 @@ from engine.bundles.columns import BundleMap, TopicColumns, bundle_map, sum_by
 from engine.config import BrokerSettings, ReleaseBehaviour
 from pipeline.batches import codes_of, same_text
 from pipeline.clusters import ByCluster
+from pipeline.runs import Parts
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_TOPICS, OCCUPANCY
-from pipeline.sink import Parts
 from pipeline.transforms.bundle_splits import child_columns, range_texts, split_columns
 from pipeline.transforms.bundle_topics import LOADS, boundaries_of, known_and_topics, owners_of
 

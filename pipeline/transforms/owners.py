@@ -32,8 +32,8 @@ from engine.failover.bulk_policies import (
 )
 from engine.failover.choose import rule_in_force
 from pipeline.batches import begins_of, byte_column, in_chunks, runs, same_text
+from pipeline.runs import Parts
 from pipeline.schemas import ASSIGNMENTS
-from pipeline.sink import Parts
 from pipeline.storage import Place
 from pipeline.transforms.units import NOW, SUMMED, SUMS, FleetUnits, columns_of_sums, rows_of_units
 

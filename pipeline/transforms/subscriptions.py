@@ -13,9 +13,9 @@ from pyspark.sql import functions as fn
 
 from engine.admin.inference import MOST_ACTIVES
 from engine.names import SEGMENT
+from pipeline.runs import GROUP_LIMIT
 from pipeline.storage import Place
 from pipeline.transforms.units import UNITS, UNITS_TOGETHER
-from pipeline.writing import GROUP_LIMIT
 
 SUBSCRIPTION: Final = ("cluster", "namespace", "subscription")
 UNIT: Final = (*SUBSCRIPTION, "consumer_set")

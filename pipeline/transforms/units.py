@@ -22,11 +22,9 @@ from engine.config import ReleaseBehaviour
 from engine.failover.bulk import ConsumerList
 from engine.failover.bulk_policies import Change, Places, change_of, unit_rules
 from pipeline.batches import same_text
-from pipeline.manifests import parts_of
+from pipeline.runs import Draft
 from pipeline.schemas import Table
-from pipeline.sink import Parts
 from pipeline.storage import Place, for_arrow
-from pipeline.writing import Draft
 
 SUMMED: Final = ("partitions", "moved", "msg_rate_out", "msg_throughput_out")
 """The sums of every slot under a policy."""
@@ -109,10 +107,10 @@ def columns_of_sums(policy: str, slots: Places, values: NDArray[np.float64]) -> 
 class SlotSums:
     """The sums of all tasks, by policy and slot; holds the footers of their parts, some kB for 65,536 sums."""
 
-    def __init__(self, folder: Place) -> None:
+    def __init__(self, parts: Sequence[Place]) -> None:
         self._footers: dict[Place, Any] = {}
         self._groups: dict[str, list[tuple[int, int, Place, int]]] = defaultdict(list)
-        for part in parts_of(folder):
+        for part in parts:
             footer = self._footers[part] = pq.read_metadata(for_arrow(part))
             for number in range(footer.num_row_groups):
                 policy, slots = (footer.row_group(number).column(place).statistics for place in (0, 1))
@@ -136,12 +134,10 @@ class SlotSums:
 
 def write_held(draft: Draft, fleet: FleetUnits, sums: SlotSums) -> Place:
     """Write ``HELD`` from the sums of all tasks, and return its file."""
-    folder = draft.aside("tables")
-    with Parts(folder, draft.stamp, 0) as parts, pq.ParquetFile(for_arrow(fleet.file)) as parquet:
+    with draft.writer((HELD,)) as parts, pq.ParquetFile(for_arrow(fleet.file)) as parquet:
         for batch in parquet.iter_batches(UNITS_TOGETHER, columns=["unit", "start", "end"]):
             start, end = batch["start"].to_numpy(), int(batch["end"][-1].as_py())
             held = sums.of(NOW, int(start[0]), end)[0].astype(np.int64)
             lists = pa.ListArray.from_arrays(pa.array(np.append(start, end) - start[0], pa.int32()), pa.array(held))
             parts.write(HELD, pa.table([batch["unit"], lists], names=list(HELD.names)))
-        parts.close()
-    return parts_of(folder / HELD.name)[0]
+    return draft.working.parts(HELD)[0]

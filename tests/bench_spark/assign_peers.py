@@ -14,11 +14,11 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pipeline.manifests import parts_of
 
 from engine.bulk_hashing import murmur3_bulk
 from engine.failover.bulk_ring import assign_modulo, cohorts, rings_of
 from pipeline.batches import byte_column
-from pipeline.manifests import parts_of
 from pipeline.schemas import ASSIGNMENTS
 from tests.bench_spark.comparing import check_same
 from tests.bench_spark.synthetic import cluster_of, consumer_lists

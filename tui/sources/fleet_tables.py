@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.errors import InputError
-from engine.input import read_path
+from engine.views.fleet.runs import ResultFolder
 
 _TYPES: Final[Mapping[str, Any]] = {
     "text": pa.string(),
@@ -75,40 +75,6 @@ _DECLARED: Final[Mapping[str, str]] = {
 """What is read of each table: columns and types. ``?``: a row may have none; ``*``: earlier releases lack it."""
 
 
-class StoredResults(Protocol):
-    """A result folder of a store."""
-
-    @property
-    def name(self) -> str: ...
-
-    def parts(self, table: str) -> Sequence[Any]:
-        """Files in the order of their names; ``input_file`` opens one for pyarrow."""
-
-    def document(self, name: str) -> bytes:
-        """The bytes of a JSON document of the result folder."""
-
-
-ResultFolder: TypeAlias = Path | StoredResults
-
-
-def parts_of(folder: ResultFolder, name: str) -> Sequence[Any]:
-    """The files of a table, in the order of their names; none where its job has not run.
-
-    Raises ``InputError`` for a store that does not answer.
-    """
-    if isinstance(folder, Path):
-        return sorted(path for path in (folder / name).glob("*.parquet") if path.is_file())
-    try:
-        return folder.parts(name)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be read: {first_line(error)}") from error
-
-
-def document_of(folder: ResultFolder, name: str) -> bytes:
-    """A JSON document of the folder. Raises ``OSError``, and ``InputError`` for what is no file."""
-    return read_path(folder / name) if isinstance(folder, Path) else folder.document(name)
-
-
 def read_table(
     folder: ResultFolder,
     name: str,
@@ -123,11 +89,10 @@ def read_table(
     """
     chosen = list(columns) if columns is not None else None
     try:
-        try:
-            table = _read(folder, name, chosen, filters, repeated)
-        except FileNotFoundError:  # a new result took the place of this one
-            table = _read(folder, name, chosen, filters, repeated)
+        table = _read(folder, name, chosen, filters, repeated)
         fault = _fault(table, name, chosen)
+    except FileNotFoundError as error:
+        raise InputError(f"{folder} no longer has the run {folder.manifest.run_id}; open it again") from error
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{folder}/{name} cannot be read: {first_line(error)}") from error
     if fault:
@@ -142,7 +107,7 @@ def empty_table(name: str) -> Any:
 
 
 def _read(folder: ResultFolder, name: str, columns: list[str] | None, filters: Any, repeated: Sequence[str]) -> Any:
-    parts = parts_of(folder, name)
+    parts = folder.parts(name)
     if not parts:
         raise InputError(
             f"{folder} holds no table {name}; make it with ringside fleet run IN OUT or ringside fleet report"
