@@ -15,15 +15,21 @@ FORMAT: Final = "ringside.run/1"
 RUN: Final = "20261128T000000Z-00000000"
 
 
-def put_table(out: Path, name: str, rows: Any, run_id: str = RUN, part: int = 0) -> Path:
-    """Write a ``pyarrow.Table`` as a part of a table of a run, which becomes the latest."""
+def put_part(out: Path, name: str, run_id: str = RUN, part: int = 0) -> Path:
+    """The file of a part of a table of a run, which is yet to be written; the run becomes the latest."""
     path = f"{name}/run_id={run_id}/part-{part}.parquet"
     (out / path).parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(rows, out / path)
     known = _known(out, run_id)
     known["tables"][name] = sorted({*known["tables"].get(name, ()), path})
     _put(out, known)
     return out / path
+
+
+def put_table(out: Path, name: str, rows: Any, run_id: str = RUN, part: int = 0) -> Path:
+    """Write a ``pyarrow.Table`` as a part of a table of a run, which becomes the latest."""
+    path = put_part(out, name, run_id, part)
+    pq.write_table(rows, path)
+    return path
 
 
 def put_document(out: Path, name: str, text: bytes | str, run_id: str = RUN) -> None:

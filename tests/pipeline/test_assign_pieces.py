@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from pipeline.jobs import assign_loads, assign_units, job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS
+from pipeline.tables import PartWriter, parts_in
 from pipeline.transforms import subscriptions, units
 from pipeline.transforms.units import FleetUnits, SlotSums, columns_of_sums
 from tests import fleet_results
@@ -101,7 +102,7 @@ def test_sums_of_a_range_of_slots_are_those_of_all_tasks_that_have_some(tmp_path
         for columns in columns_of_sums("flag_on", np.array(slots), np.array(values)):
             writer.write(columns)
         writer.close()
-    sums = SlotSums(tmp_path)
+    sums = SlotSums(parts_in(tmp_path))
     for begin in range(0, 100, 7):
         end = min(begin + 13, 100)
         assert sums.of("flag_on", begin, end)[0].tolist() == expected[begin:end]

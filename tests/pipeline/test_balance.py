@@ -20,6 +20,7 @@ from engine.balance.settings import default_load_settings
 from engine.config import behaviour_of
 from engine.errors import InputError, Rejection
 from engine.views.fleet.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
+from engine.views.fleet.runs import result_at
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions, JobResult
@@ -151,11 +152,11 @@ def test_the_totals_are_those_of_the_tables(fleet: tuple[Path, Path]) -> None:
 
 def test_the_brokers_of_a_cluster_open_from_the_result(fleet: tuple[Path, Path]) -> None:
     source, target = fleet
-    given, question = brokers_of(target, "eu-3")
+    given, question = brokers_of(result_at(target), "eu-3")
     assert question.cycles == CYCLES
     assert given.inputs.loads == inputs_of(source / "eu-3").loads
     with pytest.raises(InputError):
-        brokers_of(target, "eu-99")
+        brokers_of(result_at(target), "eu-99")
 
 
 def test_recordings_of_real_brokers_are_forecast_as_the_scalar_rules_do(spark: SparkSession, tmp_path: Path) -> None:
@@ -248,7 +249,7 @@ def test_clusters_that_give_metrics_in_place_of_load_reports_are_forecast_each_f
     assert (eu["load_manager"], eu["release"], eu["brokers"], eu["reports"]) == ("extensible", "4.2.4", 2, 2)
     assert eu["topics"] == sum(load.topics for load in inputs.loads) > 0
     # The answers of each cluster are in the result, so that its screen opens from it alone.
-    given, _ = brokers_of(target, "eu")
+    given, _ = brokers_of(result_at(target), "eu")
     assert given.inputs.loads == inputs.loads
     known = {row["broker"] for row in rows(target, "brokers")}
     assert {load.broker for load in inputs.loads} < known

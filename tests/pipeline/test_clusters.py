@@ -23,7 +23,7 @@ from tests.pipeline.load_report_folders import report, save
 from tui.cli.fleet.screen import session_of
 from tui.fleet.screen import Chosen
 from tui.sources.fleet_part import part_of
-from tui.sources.fleet_runs import RunTables, columns_of, runs_of
+from tui.sources.fleet_runs import columns_of, runs_of
 
 BUNDLE: Final = "0x00000000_0xffffffff"
 PARTITIONS: Final = 12
@@ -282,7 +282,7 @@ def test_two_runs_without_any_finding_or_moved_partition_can_be_compared(spark: 
     runs = []
     for day in ("monday", "tuesday"):
         run(spark, "run", tmp_path / "in", tmp_path / day, lint__pulsar="4.0.7")
-        runs.append(RunTables(tmp_path / day))
+        runs.append(result_at(tmp_path / day))
     for table in ("findings", "assignments", "subscription_loads", "worst_subscriptions"):
         assert query(tmp_path / "monday", f"select count(*) from {{{table}}}") == [(0,)], table
     columns, missing = columns_of(*runs)

@@ -17,11 +17,12 @@ from pyspark.sql import SparkSession
 
 from engine.admin.snapshot import read_answers
 from engine.errors import InputError, RingsideError
+from engine.views.fleet.runs import Manifest
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.import_tables import TableAccount, whole_namespaces
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading import files
-from pipeline.runs import Parts
+from pipeline.runs import Parts, new_run
 from pipeline.schemas import EVERY_TABLE
 from pipeline.tables import tables_at
 from tests import fleet_results
@@ -331,9 +332,8 @@ def test_the_result_may_lie_among_the_answers(spark: SparkSession, tmp_path: Pat
 
 
 def test_an_empty_table_still_has_its_columns(tmp_path: Path) -> None:
+    with new_run(tmp_path, "import", Manifest("r")) as draft:
+        draft.fill(*EVERY_TABLE)
     for table in EVERY_TABLE:
-        folder = tmp_path / table.name
-        folder.mkdir()
-        write_rows(table, folder, [])
-        assert check_folder(table, folder) == 0
+        assert tables_at(tmp_path).check(table) == 0
         assert query(tmp_path, table.name) == []

@@ -31,8 +31,7 @@ def fleet(tmp_path: Path) -> FleetUnits:
     ]
     writer.write(UNITS.columns_of(rows))
     writer.close()
-    (part,) = parts_of(tmp_path)
-    return FleetUnits(part, {"g": (CURRENT, False)})
+    return FleetUnits(tmp_path / writer.name, {"g": (CURRENT, False)})
 
 
 @pytest.mark.parametrize(("most_slots", "sizes"), [(10, [2, 2, 3, 2, 3]), (16, [3, 4, 4, 1]), (1000, [12])])
@@ -50,7 +49,7 @@ def test_a_piece_has_as_many_units_as_their_slots_allow(fleet: FleetUnits, most_
 def test_units_that_come_back_stay_while_there_is_room(
     fleet: FleetUnits, most_slots: int, kept: list[int], tmp_path: Path
 ) -> None:
-    task = _Task(replace(fleet, most_slots=most_slots), Parts(tmp_path, Stamp(), 0))
+    task = _Task(replace(fleet, most_slots=most_slots), Parts(Folders(tmp_path, "one", "assign"), None, 0))
     assert task.at_hand(np.array([0, 1, 2])).units.tolist() == [0, 1, 2]
     assert task.at_hand(np.array([1, 2, 3])).units.tolist() == kept
     assert task.at_hand(np.array([1, 3])).units.tolist() == kept

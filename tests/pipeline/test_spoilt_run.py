@@ -74,7 +74,7 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
         stamps = fleet_results.frame(out, name, columns=["snapshot_time"])
         assert {part.parent.name for part in fleet_results.parts(out, name)} == {"run_id=this-run"}, name
         for moment in set(stamps["snapshot_time"].to_pylist()):
-            assert moment.timestamp() == pytest.approx(latest, abs=1e-5), table.name
+            assert moment.timestamp() == pytest.approx(latest, abs=1e-5), name
     document = fleet_results.document(out, "import.json")
     for table, rows in document["rows_in"].items():
         assert rows == document["rows_out"][table] + aside["import", table], table

@@ -24,9 +24,9 @@ from engine.views.fleet.summary import FILE_NAME, read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.runs import WORK
-from pipeline.schemas import SUBSCRIPTIONS, TOPICS
+from pipeline.schemas import EVERY_TABLE, SUBSCRIPTIONS, TOPICS
 from pipeline.stamps import COLUMNS as STAMP
-from pipeline.storage import Place, StorePath, place_for, place_of
+from pipeline.storage import Place, StorePath, for_arrow, place_for, place_of
 from pipeline.tables import tables_at
 from tests import fleet_results
 from tests.pipeline.stores import BUCKET, NoJarsError, jars, settings_for
@@ -35,6 +35,7 @@ from tui.sources.fleet_part import part_of
 from tui.sources.fleet_results import SEARCHED, read_results
 
 NAMESPACE = "t/n"
+BY_NAME = {table.name: table for table in EVERY_TABLE}
 OPTIONS = {"assign.policies": "all", "keys.consumers": "3", "keys.top": "5"}
 
 

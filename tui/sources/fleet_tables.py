@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -35,19 +36,17 @@ _DECLARED: Final[Mapping[str, str]] = {
     " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real*,"
     " msg_backlog_entries: whole*, max_over_even: real?, lists: whole*, spare_msg_rate: real*,"
     " worst_topic: text?*, worst_consumers: whole?*, worst_active: whole?*,"
-    " run_id: text*, snapshot_time: moment?*",
+    " snapshot_time: moment?*",
     "worst_namespaces": "cluster: text, namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real,"
     " msg_rate_out: real,"
     " backlog_size_bytes: whole, bundles: whole, bundles_to_split: whole, worst_max_over_even: real?,"
     " worst_subscription: text?, idle: whole, findings: whole, worst_severity: text?",
     "findings": "cluster: text, rule: text, severity: text, severity_level: whole, namespace: text,"
     " subscription: text, bundle: text,"
-    " topic: text, consumer: text, topics: whole, what: text, advice: text, run_id: text*",
+    " topic: text, consumer: text, topics: whole, what: text, advice: text",
     "assignments": "cluster: text, subscription: text, topic: text, namespace: text, policy: text,"
-    " active_consumer: text?,"
-    " run_id: text*",
-    "subscription_loads": "cluster: text, namespace: text, subscription: text, policy: text, in_force: flag,"
-    " run_id: text*",
+    " active_consumer: text?",
+    "subscription_loads": "cluster: text, namespace: text, subscription: text, policy: text, in_force: flag",
     "quarantine": _QUARANTINE,
     "assign_quarantine": _QUARANTINE,
     "key_quarantine": _QUARANTINE,
@@ -55,7 +54,7 @@ _DECLARED: Final[Mapping[str, str]] = {
     "balance_brokers": "cluster: text, broker: text, usage: real?, usage_after: real?, fullest: text?, bundles: whole,"
     " bundles_after: whole, topics: whole, msg_rate: real, throughput: real, next_unloads: whole, unloads: whole,"
     " gained: whole, topics_interrupted: whole, loops: whole, next_outcome: text, measure: text?*, figure: real?,"
-    " limit: real?, shedder: text, run_id: text*",
+    " limit: real?, shedder: text",
     "balance_answers": "cluster: text, broker: text, body: bytes, file: text",
     "subscriptions": "cluster: text, subscription: text, topic: text, partitioned_topic: text, type: text,"
     " consumer_set: whole,"
@@ -63,16 +62,18 @@ _DECLARED: Final[Mapping[str, str]] = {
     " unacked_messages: whole?, partition_index: whole",
     "topics": "cluster: text, topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real,"
     " msg_rate_out: real, msg_throughput_in: real, msg_throughput_out: real, storage_size_bytes: whole,"
-    " backlog_size_bytes: whole, publishers: whole, bundle: text?, kind: text, file: text, run_id: text*",
+    " backlog_size_bytes: whole, publishers: whole, bundle: text?, kind: text, file: text",
     "consumer_sets": "cluster: text, consumer_set: whole, names: texts",
     "consumers": "cluster: text, namespace: text, subscription: text, topic: text, position: whole, consumer: text,"
     " connected_since: text,"
     " unacked_messages: whole?, key_hash_ranges: ranges",
     "bundles": "cluster: text, lower: whole, upper: whole",
     "settings": "cluster: text, name: text, value: text",
-    "brokers": "cluster: text, broker: text, version: text, run_id: text*",
+    "brokers": "cluster: text, broker: text, version: text",
 }
 """What is read of each table: columns and types. ``?``: a row may have none; ``*``: earlier releases lack it."""
+
+_NO_COLUMN: Final = re.compile(r"No match for FieldRef\.Name\(([^)]*)\)")
 
 
 def read_table(
@@ -94,7 +95,9 @@ def read_table(
     except FileNotFoundError as error:
         raise InputError(f"{folder} no longer has the run {folder.manifest.run_id}; open it again") from error
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{folder}/{name} cannot be read: {first_line(error)}") from error
+        lacking = _NO_COLUMN.search(str(error))
+        reason = f"has no column {lacking[1]}" if lacking else f"cannot be read: {first_line(error)}"
+        raise InputError(f"{folder}/{name} {reason}; make it again with ringside fleet run IN OUT") from error
     if fault:
         raise InputError(f"{folder}/{name} {fault}; make it again with ringside fleet run IN OUT")
     return table

@@ -27,6 +27,7 @@ from engine.views.fleet.summary import (
     summary_text,
 )
 from pipeline.jobs.result import JobResult
+from tests import fleet_results
 from tests.tui.cli.conftest import Run
 
 SUMMARY = FleetSummary(
@@ -49,7 +50,7 @@ SUMMARY = FleetSummary(
 
 def saved(folder: Path, data: bytes) -> Path:
     folder.mkdir(exist_ok=True)
-    (folder / "summary.json").write_bytes(data)
+    fleet_results.put_document(folder, "summary.json", data)
     return folder
 
 
