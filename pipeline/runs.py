@@ -162,10 +162,10 @@ class Draft(Tables):
                 self.write(table, [])
 
     def take(self, parts: Iterable[tuple[str, str]]) -> None:
-        """Take parts that tasks wrote, as table and path."""
+        """Take parts, as table and path, after those that a table has."""
         for table, path in parts:
             paths = (self.working if path.startswith(f"{WORK}/") else self).paths
-            paths[table] = sorted([*paths.get(table, ()), path])
+            paths.setdefault(table, []).append(path)
 
     def adopt(self, other: Tables) -> None:
         """Name the tables and documents of another run or job as well, in place of those of the same name."""

@@ -54,6 +54,11 @@ class Tables:
         """The files of a table in their order; none without it."""
         return [self.root / path for path in self.paths.get(table.name, ())]
 
+    def run_of(self, table: Table) -> str:
+        """The run that wrote a table, which may be an earlier one; "" without it."""
+        path = next(iter(self.paths.get(table.name, ())), "")
+        return path.partition("run_id=")[2].partition("/")[0]
+
     def need(self, *tables: Table) -> None:
         """Raise ``InputError``, with advice, when a table is missing or its columns are not as declared."""
         for table in tables:

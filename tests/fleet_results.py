@@ -99,7 +99,7 @@ def rows(out: Path, name: str, run_id: str = "") -> list[dict[str, Any]]:
 
 def sql(out: Path, name: str, run_id: str = "") -> str:
     """A table as DuckDB takes it after ``from``."""
-    return f"read_parquet({[str(part) for part in parts(out, name, run_id)]})"
+    return f"read_parquet({[str(part) for part in parts(out, name, run_id)]}, hive_partitioning = false)"
 
 
 def document(out: Path, name: str, run_id: str = "") -> dict[str, Any]:

@@ -258,7 +258,7 @@ def test_a_wrong_option_is_refused_and_the_old_result_stays(spark: SparkSession,
     for wrong in ({"kill": "nobody"}, {"policies": "best"}, {"colour": "red"}, {"pulsar": "1.0"}, {"flag": "maybe"}):
         with pytest.raises(InputError):
             ran(spark, "assign", folder, **wrong)
-    with pytest.raises(InputError, match="run the job import first"):
+    with pytest.raises(InputError, match="no result of a fleet"):
         job_called("assign")(spark, folder / "nowhere", folder, JobOptions())
     assert fleet_results.text_of(folder, "assign.json") == before
 

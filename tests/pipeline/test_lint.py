@@ -129,5 +129,5 @@ def test_brokers_with_statistics_alone_are_counted_and_what_bundles_lack_is_repo
 
 def test_without_an_import_every_job_over_tables_says_what_to_do(tmp_path: Path) -> None:
     for job in ("lint", "report"):
-        with pytest.raises(InputError, match="run the job import first"):
+        with pytest.raises(InputError, match="no result of a fleet"):
             job_called(job)(None, tmp_path, tmp_path / "out", JobOptions())  # type: ignore[arg-type]

@@ -120,7 +120,7 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
         watch(spark, source, out)
 
     # Before the column ``consumers`` existed.
-    (part,) = fleet_results.parts(out, "topics")
+    part = fleet_results.parts(out, "topics")[0]
     pq.write_table(pq.ParquetFile(part).read().drop_columns(["consumers"]), part)
     arrive(source, "2026-11-24T08-00-00Z/b1-broker-stats-topics.json", stats(["e"], 1.0, 1))
     with monkeypatch.context() as patch:

@@ -75,7 +75,7 @@ def test_the_page_tells_the_worst_and_no_name_can_draw(run: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("data", "word"),
     [
-        (b"{", "not a summary"),
+        (b"3", "not a summary"),
         (b'{"version": 99}', "version 99"),
         (b"[]", "not a summary"),
         (b'{"version": 3}', "jobs"),
