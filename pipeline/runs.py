@@ -24,7 +24,7 @@ import msgspec
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.runs import LATEST, RUNS, Manifest, check_release, result_at, run_ids
 from pipeline.schemas import EVERY_TABLE, Table
-from pipeline.stamps import stamped_frame
+from pipeline.stamps import stamped_frame, with_comments
 from pipeline.storage import Place, StorePath, first_line, names_in, remove_folder
 from pipeline.tables import ROWS_PER_GROUP, PartWriter, Tables, parts_in, tables_if_there
 
@@ -143,8 +143,9 @@ class Draft(Tables):
         """
         folder = self.folders().of(table.name)
         before = {*parts_in(self.root / folder)}
-        ready = stamped_frame(rows, self.snapshot_time).write.mode("append").option(GROUP_LIMIT, ROWS_PER_GROUP)
-        ready.parquet(str(self.root / folder))
+        ready = with_comments(stamped_frame(rows, self.snapshot_time), table.comments)
+        writer = ready.write.mode("append").option(GROUP_LIMIT, ROWS_PER_GROUP)
+        writer.parquet(str(self.root / folder))
         # Spark does not say what it wrote.
         written = [part for part in parts_in(self.root / folder) if part not in before]
         self.paths[table.name] = self.paths.get(table.name, []) if add else []

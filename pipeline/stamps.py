@@ -6,6 +6,7 @@ The run of a row is in the path of its file (``run_id=…``), where readers of P
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,8 +23,8 @@ COLUMNS: Final = pa.schema([pa.field("tenant", pa.string()), pa.field("snapshot_
 ``snapshot_time`` is the latest moment of the answers that the run is about: the time that their folder is named by,
 else when the file was written."""
 _TENANT, _TIME = COLUMNS.names
-DDL: Final = "tenant string, snapshot_time timestamp"
-"""The same for Spark."""
+KINDS: Final = {_TENANT: "string", _TIME: "timestamp"}
+"""Their types in Spark's words."""
 
 
 def new_run_id() -> str:
@@ -51,6 +52,13 @@ def stamped_frame(rows: DataFrame, snapshot_time: datetime | None) -> DataFrame:
     tenant = fn.nullif(fn.substring_index(_NAMESPACE, "/", 1), fn.lit("")) if _NAMESPACE in rows.columns else None
     when = fn.lit(snapshot_time.isoformat() if snapshot_time else None).cast("timestamp")
     return rows.withColumns({_TENANT: fn.lit(None).cast("string") if tenant is None else tenant, _TIME: when})
+
+
+def with_comments(rows: DataFrame, comments: Mapping[str, str]) -> DataFrame:
+    """The same columns, each with its comment, which Spark writes into files and shows."""
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
+    return rows.select(*(fn.col(name).alias(name, metadata={"comment": comments[name]}) for name in rows.columns))
 
 
 def _tenants(table: Any) -> Any:

@@ -17,7 +17,7 @@ from engine.errors import InputError, Problem
 from engine.views.fleet.runs import result_at
 from pipeline.schemas import Table
 from pipeline.stamps import COLUMNS as STAMP
-from pipeline.stamps import DDL as STAMP_DDL
+from pipeline.stamps import KINDS as STAMP_KINDS
 from pipeline.stamps import stamped
 from pipeline.storage import Place, StorePath, for_arrow
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".parquet"
 ROWS_PER_GROUP: Final = 1 << 18
+SPARK_SCHEMA: Final = "org.apache.spark.sql.parquet.row.metadata"
+"""Where Spark looks for its own form of the schema, which has comments."""
 _ROWS_READ: Final = 1 << 15
 """Rows that are made from columns at once."""
 
@@ -79,7 +81,8 @@ class Tables:
 
         Without its job, an empty one. Columns that an earlier release did not write are null.
         """
-        ddl = f"{table.ddl}, {STAMP_DDL}" if with_stamp else table.ddl
+        stamp = (f"`{name}` {kind}" for name, kind in STAMP_KINDS.items()) if with_stamp else ()
+        ddl = ", ".join([table.ddl, *stamp])
         parts = [str(part) for part in self.parts(table)]
         return spark.read.schema(ddl).parquet(*parts) if parts else spark.createDataFrame([], ddl)
 
@@ -204,7 +207,8 @@ def _like(column: Any, kind: Any) -> Any:
 def _as_written(table: Table, given: Any) -> Any:
     declared = [*table.arrow, *STAMP]
     assert given.names == [field.name for field in declared], f"{given.names} are not the columns of {table.name}"
-    return pa.schema([pa.field(field.name, given.field(field.name).type, field.nullable) for field in declared])
+    fields = [pa.field(field.name, given.field(field.name).type, field.nullable) for field in declared]
+    return pa.schema(fields, {SPARK_SCHEMA: table.spark_schema})
 
 
 def _checked_rows(table: Table, part: Place) -> int:
@@ -218,17 +222,18 @@ def _checked_rows(table: Table, part: Place) -> int:
     except (OSError, pa.ArrowException) as fault:
         raise _no_table(table, part, f"it cannot be read: {str(fault).splitlines()[0]}") from fault
     written = {field.name: _plain(field.type) for field in schema}
-    for name, _, nullable in table.fields:
-        expected = _plain(table.arrow.field(name).type)
-        if written.get(name, expected if nullable else None) != expected:
-            raise _no_table(table, part, f"its column {name} is {written.get(name, 'missing')}, not {expected}")
+    for column in table.arrow:
+        expected = _plain(column.type)
+        found = written.get(column.name, expected if column.nullable else "missing")
+        if found != expected:
+            raise _no_table(table, part, f"its column {column.name} is {found}, not {expected}")
     _check_empties(table, part, footer.metadata)
     rows: int = footer.metadata.num_rows
     return rows
 
 
 def _check_empties(table: Table, part: Place, metadata: Any) -> None:
-    full = {name for name, _, nullable in table.fields if not nullable}
+    full = {field.name for field in table.arrow if not field.nullable}
     for group in range(metadata.num_row_groups):
         for index in range(metadata.num_columns):
             column = metadata.row_group(group).column(index)

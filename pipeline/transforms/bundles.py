@@ -237,11 +237,11 @@ class _Task:
         columns = {
             "hash": pa.array(topics.hashes),
             "bundle": full.take(pa.array(places, mask=places < 0)),
-            "told_bundle": pc.binary_join_element_wise(rows["namespace"], rows["bundle"], "/"),
+            "reported_bundle": pc.binary_join_element_wise(rows["namespace"], rows["bundle"], "/"),
         }
         self.account.rows += len(places)
         self.account.nowhere += int((places < 0).sum())
-        differ = pc.not_equal(columns["bundle"], columns["told_bundle"])
+        differ = pc.not_equal(columns["bundle"], columns["reported_bundle"])
         self.account.elsewhere += pc.sum(differ).as_py() or 0
         arrays = [columns[name] if name in columns else rows[name] for name in BUNDLE_TOPICS.names]
         self.parts.write(BUNDLE_TOPICS, pa.Table.from_arrays(arrays, names=list(BUNDLE_TOPICS.names)))

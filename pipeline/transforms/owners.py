@@ -172,7 +172,7 @@ class OwnersByRule:
         return task.closed()
 
     def _compare(self, account: OwnerAccount, here: _AtHand, rows: Any, local: Places, now: Choice) -> None:
-        reported = rows["told_active_consumer"]
+        reported = rows["reported_active_consumer"]
         if reported.null_count == len(reported):
             return
         ours = here.old_names.of(here.change.old_slots.of(local, now.before_place)).cast(pa.string())

@@ -23,7 +23,7 @@ from engine.failover.bulk import ConsumerList
 from engine.failover.bulk_policies import Change, Places, change_of, unit_rules
 from pipeline.batches import same_text
 from pipeline.runs import Draft
-from pipeline.schemas import Table
+from pipeline.schemas import declared
 from pipeline.storage import Place, for_arrow
 
 SUMMED: Final = ("partitions", "moved", "msg_rate_out", "msg_throughput_out")
@@ -34,17 +34,24 @@ UNITS_TOGETHER: Final = 1024
 """Units in a row group of these files."""
 _SUMS_TOGETHER: Final = 1 << 16
 
-UNITS: Final = Table(
-    "units",
-    ("unit bigint", "cluster string", "namespace string", "subscription string", "consumer_set bigint",
-     "topic string", "start bigint", "end bigint", "names array<string>", "levels array<bigint>",
-     "new_names array<string>?",
-     "new_levels array<bigint>?"),
+UNITS: Final = declared(
+    "units", "The units of a run.", """
+    unit bigint
+    cluster, namespace, subscription
+    consumer_set bigint
+    topic
+    start bigint
+    end bigint
+    names array<string>
+    levels array<bigint>
+    new_names array<string>?
+    new_levels array<bigint>?
+    """,
 )  # fmt: skip
 """``topic``: its first one by name; ``start`` and ``end``: its slots. The new list is empty where nothing changes."""
-HELD: Final = Table("held", ("unit bigint", "held array<bigint>"))
+HELD: Final = declared("held", "", "unit bigint\n held array<bigint>")
 """The partitions of each slot of a unit under the rule in force."""
-SUMS: Final = Table("sums", ("policy string", "slot bigint", *(f"{name} double" for name in SUMMED)))
+SUMS: Final = declared("sums", "", "policy, slot\n" + "\n".join(f"{name} double" for name in SUMMED))
 """What one task counted, for slots that occur; each row group is of one policy."""
 
 

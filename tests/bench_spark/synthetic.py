@@ -67,7 +67,7 @@ def write_failover(folder: Path, rows: int) -> None:
             select cluster, 'subscription-' || nr as subscription, parent_name || '-partition-' || i % 16 as topic,
                    'tenant-' || nr % 40 || '/namespace-' || nr as namespace, parent_name as partitioned_topic,
                    (i % 16)::int as partition_index, 'Failover' as type, consumers::int as consumers,
-                   consumer_set::bigint as consumer_set, null::varchar as told_active_consumer,
+                   consumer_set::bigint as consumer_set, null::varchar as reported_active_consumer,
                    (i * 7919 % 4001) / 8.0::double as msg_rate_out,
                    (i * 104729 % 40009) / 8.0::double as msg_throughput_out,
                    (i % 100)::bigint as msg_backlog_entries, 0::bigint as unacked_messages, 'broker.json' as file

@@ -57,7 +57,7 @@ def spread(source: Path, seed: int) -> None:
     for row in rows:
         names = sets[row["consumer_set"]]
         row["cluster"] = chance.choice("ab")
-        row["told_active_consumer"] = chance.choice([None, *names])
+        row["reported_active_consumer"] = chance.choice([None, *names])
         row["msg_rate_out"], row["msg_throughput_out"] = chance.randrange(800) / 8, chance.randrange(800) / 8
     chance.shuffle(rows)
     of_sets = CONSUMER_SETS.columns_of([(cluster, *each) for cluster in "ab" for each in sets.items()])

@@ -193,7 +193,7 @@ def imported(folder: Path, lists: dict[str, tuple[str, ...]], subscriptions: Seq
         row = {
             "cluster": "", "subscription": subscription, "topic": f"persistent://a/b/{topic}", "namespace": "a/b",
             "type": "Key_Shared", "partitioned_topic": f"persistent://a/b/{topic}", "partition_index": -1,
-            "consumers": len(names), "consumer_set": number, "told_active_consumer": None, "file": "f.json",
+            "consumers": len(names), "consumer_set": number, "reported_active_consumer": None, "file": "f.json",
         }  # fmt: skip
         for name, values in columns.items():
             values.append(row.get(name, 0))

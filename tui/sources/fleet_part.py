@@ -25,7 +25,7 @@ _Conditions: TypeAlias = Sequence[tuple[str, str, Any]]
 _Key = tuple[str, str]
 """A subscription and one of its topics or partitions."""
 _DISPATCHER: Final = (
-    "subscription", "topic", "partitioned_topic", "type", "consumer_set", "told_active_consumer", "msg_rate_out",
+    "subscription", "topic", "partitioned_topic", "type", "consumer_set", "reported_active_consumer", "msg_rate_out",
     "msg_throughput_out", "msg_backlog_entries", "unacked_messages", "partition_index",
 )  # fmt: skip
 _TOPIC: Final = (

@@ -58,7 +58,7 @@ _DECLARED: Final[Mapping[str, str]] = {
     "balance_answers": "cluster: text, broker: text, body: bytes, file: text",
     "subscriptions": "cluster: text, subscription: text, topic: text, partitioned_topic: text, type: text,"
     " consumer_set: whole,"
-    " told_active_consumer: text?, msg_rate_out: real, msg_throughput_out: real, msg_backlog_entries: whole?,"
+    " reported_active_consumer: text?, msg_rate_out: real, msg_throughput_out: real, msg_backlog_entries: whole?,"
     " unacked_messages: whole?, partition_index: whole",
     "topics": "cluster: text, topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real,"
     " msg_rate_out: real, msg_throughput_in: real, msg_throughput_out: real, storage_size_bytes: whole,"

@@ -133,7 +133,7 @@ def test_a_recorded_active_consumer_that_no_rule_gives_is_reported(tmp_path: Pat
     folder = small_result(tmp_path / "out")
     (path,) = fleet_results.parts(folder, "subscriptions")
     table = pq.read_table(path)
-    at = table.column_names.index("told_active_consumer")
+    at = table.column_names.index("reported_active_consumer")
     rows = zip(table["topic"].to_pylist(), table["partition_index"].to_pylist(), strict=True)
     names = [NAMES[index % 3] if index >= 0 and "order-" in topic else None for topic, index in rows]
     names[1] = NAMES[2]
