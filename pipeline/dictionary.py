@@ -16,8 +16,8 @@ _HEAD: Final = """# The tables of a fleet
 
 Written from the declarations in `pipeline/schemas.py` by `python -m pipeline.dictionary > docs/tables.md`.
 [fleets.md](fleets.md) says where the files are and how to read the latest run. The same comments are in the files,
-where Spark shows them (`describe`). Types are Spark's; a question mark: a row may have none. Rates are messages a second,
-throughputs bytes a second, as brokers measure them.
+where Spark shows them (`describe`). Types are Spark's; a question mark: a row may have none. Rates are messages a
+second, throughputs bytes a second, as brokers measure them.
 """
 
 
