@@ -156,8 +156,7 @@ _SHARED: Final = """
     client_version string The client library and its version.
     file string The file of the answer, below IN.
     position int Its place in the order of the dispatcher, from 0.
-    policy string flag_off (modulo), flag_on (ring), or a what-if.
-    what_if boolean Whether it is a policy that no Pulsar has.
+    policy string flag_off (modulo) or flag_on (ring): Pulsar's two rules.
     consumer string The name of the consumer.
     algorithm string A split algorithm by Pulsar's name.
     slot_space string The slots that a selector looks up, such as 1..65535.
@@ -205,10 +204,10 @@ TOPICS: Final = declared(
     "topics", "Every topic and partition of which there are statistics.", """
     cluster, topic, domain, namespace, partitioned_topic, partition_index
     bundle string? The range of the bundle under which the broker lists it.
-    broker?, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
-    storage_size_bytes bigint Bytes in the storage.
-    backlog_size_bytes
-    publishers int Connected producers.
+    broker?, msg_rate_in?, msg_rate_out?, msg_throughput_in?, msg_throughput_out?
+    storage_size_bytes bigint? Bytes in the storage.
+    backlog_size_bytes?
+    publishers int? Connected producers.
     consumers int Connected consumers of all subscriptions.
     kind string The answer it comes from: stats, partitioned-stats or broker-stats.
     file
@@ -221,10 +220,10 @@ SUBSCRIPTIONS: Final = declared(
     "subscriptions", "Every subscription of every topic and partition.", """
     cluster, subscription, topic, namespace, partitioned_topic, partition_index
     type string Exclusive, Shared, Failover, Key_Shared or None.
-    consumers int Connected consumers.
+    consumers int? Connected consumers.
     consumer_set bigint Their names and order: a row of consumer_sets.
     reported_active_consumer string? The active consumer, where the broker names it.
-    msg_rate_out, msg_throughput_out, msg_backlog_entries?, unacked_messages?, file
+    msg_rate_out?, msg_throughput_out?, msg_backlog_entries?, unacked_messages?, file
     """,
     key="cluster topic subscription", sought="cluster namespace subscription type",
     few="cluster subscription namespace partition_index type consumers consumer_set reported_active_consumer file",
@@ -242,7 +241,7 @@ CONSUMER_SETS: Final = declared(
 CONSUMERS: Final = declared(
     "consumers", "Every consumer of every topic and partition.", """
     cluster, namespace, subscription, topic, position, consumer, address, connected_since, client_version
-    msg_rate_out, msg_throughput_out, unacked_messages?
+    msg_rate_out?, msg_throughput_out?, unacked_messages?
     available_permits bigint? Messages that the broker may still send to it.
     key_hash_ranges array<struct<start:int,end:int>> Its slots in a Key_Shared subscription, both ends inclusive.
     file
@@ -258,8 +257,8 @@ PUBLISHERS: Final = declared(
     publisher string The name of the producer.
     producer_id bigint Its number on its connection.
     access_mode string Shared, Exclusive, WaitForExclusive or ExclusiveWithFencing.
-    address, connected_since, client_version, msg_rate_in, msg_throughput_in
-    average_msg_size double Bytes of a message on average.
+    address, connected_since, client_version, msg_rate_in?, msg_throughput_in?
+    average_msg_size double? Bytes of a message on average.
     file
     """,
     key="cluster topic position",
@@ -365,7 +364,6 @@ ASSIGNMENTS: Final = declared(
     "assignments", "Every partition of every Failover subscription under each policy.", """
     cluster, subscription, topic, namespace, partition_index, policy
     rule string The rule that decided: modulo, ring, or by name.
-    what_if
     active_consumer string? The active consumer; none without consumers.
     active_before string? That of the rule in force, before the changes asked for.
     moved boolean Whether the two differ.
@@ -377,7 +375,7 @@ ASSIGNMENTS: Final = declared(
 
 CONSUMER_LOADS: Final = declared(
     "consumer_loads", "What each consumer of a Failover subscription gets under each policy.", """
-    cluster, namespace, subscription, policy, what_if, consumer
+    cluster, namespace, subscription, policy, consumer
     partitions bigint Partitions of which it is the active consumer.
     msg_rate_out, msg_throughput_out
     """,
@@ -385,7 +383,7 @@ CONSUMER_LOADS: Final = declared(
 
 SUBSCRIPTION_LOADS: Final = declared(
     "subscription_loads", "How even each Failover subscription is under each policy.", """
-    cluster, namespace, subscription, policy, what_if, partitions
+    cluster, namespace, subscription, policy, partitions
     consumers bigint Connected consumers; one that is in several lists counts once.
     idle, max_partitions, mean_partitions, max_over_mean?, max_msg_rate_out, mean_msg_rate_out
     max_over_mean_rate?
@@ -664,7 +662,7 @@ WORST_SUBSCRIPTIONS: Final = declared(
     moved bigint Partitions whose active consumer differs from that before the changes asked for.
     least_moved
     verdict string? What explains its keys.
-    findings, worst_severity?, msg_rate_out, msg_backlog_entries, max_over_even?, lists, spare_msg_rate
+    findings, worst_severity?, msg_rate_out?, msg_backlog_entries?, max_over_even?, lists, spare_msg_rate
     worst_topic?, worst_consumers?, worst_active?
     """,
     key="cluster namespace subscription type",
@@ -675,7 +673,7 @@ WORST_NAMESPACES: Final = declared(
     cluster, namespace
     topics bigint Topics and partitions.
     subscriptions bigint Names of subscriptions.
-    msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out, backlog_size_bytes, bundles
+    msg_rate_in?, msg_rate_out?, msg_throughput_in?, msg_throughput_out?, backlog_size_bytes?, bundles
     bundles_to_split bigint Those that would be split.
     worst_max_over_even double? The max_over_even of its most uneven subscription.
     worst_subscription string? Its name.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
+from engine.answer import about
 from engine.diagnosis.known_bugs import KnownBug
 from engine.diagnosis.release import ASSUMED, ReleaseSeen
 from engine.text import natural_key
@@ -49,9 +50,9 @@ class Setting:
     """
 
     name: str
-    value: float | str | None = None
-    default: float | str | None = None
-    source: str = ""
+    value: Annotated[float | str | None, about("What is in force; null where no answer says it.")] = None
+    default: Annotated[float | str | None, about("Pulsar's default; null where there is none.")] = None
+    source: Annotated[str, about("Who set it; empty where no answer says it.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,8 @@ def in_order_of_verdict(causes: Iterable[Cause]) -> list[Cause]:
 class RuledOut:
     """A cause that the answers contradict, and how."""
 
-    id: str
-    why: str
+    id: Annotated[str, about("Its name.")]
+    why: Annotated[str, about("How it was ruled out.")]
 
 
 Judgement = Cause | str
@@ -147,7 +148,8 @@ class Earlier:
 class Diagnosis:
     """The causes of one subscription, the most important first. ``moments`` is the number of moments examined.
 
-    ``earlier`` is the latest harmful cause of an earlier moment, where now none does harm.
+    ``backlog`` is None where an answer lacks it. ``earlier`` is the latest harmful cause of an earlier moment, where
+    now none does harm.
     """
 
     namespace: str
@@ -156,7 +158,7 @@ class Diagnosis:
     topic: str
     topics: int
     moments: int
-    backlog: int
+    backlog: int | None
     causes: tuple[Cause, ...] = ()
     ruled_out: tuple[RuledOut, ...] = field(default=(), repr=False)
     earlier: Earlier | None = None
@@ -189,7 +191,7 @@ class Diagnosis:
     @property
     def rank(self) -> Rank:
         """Sorts the worst first."""
-        return rank_of(self.first, self.backlog, self.namespace, self.subscription)
+        return rank_of(self.first, self.backlog or 0, self.namespace, self.subscription)
 
 
 def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:

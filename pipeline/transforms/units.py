@@ -22,7 +22,6 @@ from engine.config import ReleaseBehaviour
 from engine.failover.bulk import ConsumerList
 from engine.failover.bulk_policies import Change, Places, change_of, unit_rules
 from pipeline.batches import same_text
-from pipeline.runs import Draft
 from pipeline.schemas import declared
 from pipeline.storage import Place, for_arrow
 
@@ -49,8 +48,6 @@ UNITS: Final = declared(
     """,
 )  # fmt: skip
 """``topic``: its first one by name; ``start`` and ``end``: its slots. The new list is empty where nothing changes."""
-HELD: Final = declared("held", "", "unit bigint\n held array<bigint>")
-"""The partitions of each slot of a unit under the rule in force."""
 SUMS: Final = declared("sums", "", "policy, slot\n" + "\n".join(f"{name} double" for name in SUMMED))
 """What one task counted, for slots that occur; each row group is of one policy."""
 
@@ -137,14 +134,3 @@ class SlotSums:
                     for sums, name in zip(result, SUMMED, strict=True):
                         sums[slots[inside] - begin] += rows[name].to_numpy()[inside]
         return result
-
-
-def write_held(draft: Draft, fleet: FleetUnits, sums: SlotSums) -> Place:
-    """Write ``HELD`` from the sums of all tasks, and return its file."""
-    with draft.writer((HELD,)) as parts, pq.ParquetFile(for_arrow(fleet.file)) as parquet:
-        for batch in parquet.iter_batches(UNITS_TOGETHER, columns=["unit", "start", "end"]):
-            start, end = batch["start"].to_numpy(), int(batch["end"][-1].as_py())
-            held = sums.of(NOW, int(start[0]), end)[0].astype(np.int64)
-            lists = pa.ListArray.from_arrays(pa.array(np.append(start, end) - start[0], pa.int32()), pa.array(held))
-            parts.write(HELD, pa.table([batch["unit"], lists], names=list(HELD.names)))
-    return draft.working.parts(HELD)[0]
