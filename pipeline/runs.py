@@ -25,7 +25,7 @@ from engine.errors import InputError, RingsideError
 from engine.views.fleet.runs import LATEST, RUNS, Manifest, check_release, result_at, run_ids
 from pipeline.schemas import EVERY_TABLE, Table
 from pipeline.stamps import stamped_frame, with_comments
-from pipeline.storage import Place, StorePath, first_line, names_in, remove_folder
+from pipeline.storage import Place, StorePath, first_line, make_folder, names_in, remove_folder
 from pipeline.tables import ROWS_PER_GROUP, PartWriter, Tables, parts_in, tables_if_there
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Parts:
                 # An attempt of a task that is late must not add to what is published.
                 raise FileNotFoundError(errno.ENOENT, "the run has ended", str(root / self.folders.work))
             place = root / self.folders.of(table.name)
-            place.mkdir(parents=True, exist_ok=True)
+            make_folder(place)
             self._writers[table.name, kind] = PartWriter(table, place, self.number, self.snapshot_time, kind=kind)
         self._writers[table.name, kind].write(columns)
 
@@ -201,6 +201,8 @@ def new_run(
     try:
         check_release(target)
         published = run_ids(target)
+        if about.run_id in published:
+            raise InputError(f"{target} has a run {about.run_id} already")
         draft = Draft(target, about.run_id, about.snapshot_time, job=job)
         with _working(draft):
             try:
@@ -222,7 +224,7 @@ def new_run(
 def _working(draft: Draft) -> Iterator[None]:
     """The folder of working files, which is removed at the end."""
     ours = not draft.root.exists()
-    draft.work.mkdir(parents=True, exist_ok=True)
+    make_folder(draft.work)
     try:
         yield
     finally:
@@ -239,7 +241,7 @@ def _publish(draft: Draft, base: Tables, about: Manifest, *, backfill: bool) -> 
         tables=dict(sorted((base.paths | draft.paths).items())),
         documents={name: msgspec.Raw(text) for name, text in sorted((base.documents | draft.documents).items())},
     )
-    (draft.root / RUNS).mkdir(exist_ok=True)
+    make_folder(draft.root / RUNS)
     _put(draft.root / RUNS / f"{draft.run_id}.json", whole.text())
     if not backfill or not (draft.root / LATEST).exists():
         _put(draft.root / LATEST, f"{draft.run_id}\n".encode())

@@ -37,6 +37,7 @@ _S3A: Final = "spark.hadoop.fs.s3a."
 _BUFFER_BYTES: Final = 4 * 1024**2
 _SMALL_BYTES: Final = 16 * 1024**2
 _FEW_FILES: Final = 2_000
+_TRIES: Final = 20
 _PATIENCE: Final = timedelta(seconds=30)
 """How long to retry requests to Google's store; Arrow's default is a quarter of an hour."""
 
@@ -305,6 +306,17 @@ def names_in(folder: Place) -> list[str]:
     if isinstance(folder, StorePath):
         return [path.name for path, _ in folder.files()]
     return [path.name for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+
+
+def make_folder(folder: Place) -> None:
+    """Make a folder with its parents, also where another process is removing these because they are empty."""
+    for left in range(_TRIES, 0, -1):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return
+        except FileNotFoundError:
+            if left == 1:
+                raise
 
 
 def remove_folder(folder: Place) -> None:

@@ -92,7 +92,7 @@ with open_session(master, settings, small=True) as spark:
     with new_run(attempts, "import", Manifest("one")) as draft:
         accounts = write_by_engine(spark.range(0, 8000, 1, 8), draft, work, OwnerAccount)
     job_called("assign")(spark, source, target, JobOptions({"policies": "all"}, run_id="one"))
-    job_called("bundles")(spark, source, target, JobOptions(run_id="one"))
+    job_called("bundles")(spark, source, target, JobOptions(run_id="two"))
 print(json.dumps({"places": places, "rows": sum(each.rows for each in accounts), "tasks": len(accounts)}))
 """
 
@@ -190,7 +190,7 @@ def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machi
     for _, *files in result["places"]:
         assert all("ringside.zip" in file and str(folder) in file for file in files), files
     job_called("assign")(spark, source, near, JobOptions({"policies": "all"}, run_id="one"))
-    job_called("bundles")(spark, source, near, JobOptions(run_id="one"))
+    job_called("bundles")(spark, source, near, JobOptions(run_id="two"))
     for table in ("assignments", "consumer_loads", "subscription_loads", "bundle_topics", "bundle_splits"):
         assert rows_of(far, table) == rows_of(near, table)
         assert rows_of(far, table)

@@ -219,6 +219,13 @@ def test_a_manifest_that_means_nothing_is_refused(text: str, word: str, tmp_path
         tables_at(tmp_path)
 
 
+def test_a_run_id_is_used_once(out: Place) -> None:
+    named = write(out, "old")
+    with pytest.raises(InputError, match=named):
+        write(out, "new", run_id=named)
+    assert words(out) == (["old"], "old")
+
+
 def test_an_unknown_run_is_reported_with_the_known_ones(out: Place) -> None:
     with pytest.raises(InputError, match="no result"):
         result_at(out)
