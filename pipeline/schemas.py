@@ -200,8 +200,8 @@ _SHARED: Final = """
 SHARED: Final[Mapping[str, Column]] = {column.name: column for column in _columns(_SHARED, {})}
 """Columns that mean the same in several tables."""
 
-TOPICS: Final = declared(
-    "topics", "Every topic and partition of which there are statistics.", """
+# fmt: off
+TOPICS: Final = declared("topics", "Every topic and partition of which there are statistics.", """
     cluster, topic, domain, namespace, partitioned_topic, partition_index
     bundle string? The range of the bundle under which the broker lists it.
     broker?, msg_rate_in?, msg_rate_out?, msg_throughput_in?, msg_throughput_out?
@@ -211,47 +211,35 @@ TOPICS: Final = declared(
     consumers int Connected consumers of all subscriptions.
     kind string The answer it comes from: stats, partitioned-stats or broker-stats.
     file
-    """,
-    key="cluster topic", sought="cluster namespace",
-    few="cluster domain namespace partition_index bundle broker publishers consumers kind file",
-)  # fmt: skip
+""", key="cluster topic", sought="cluster namespace",
+    few="cluster domain namespace partition_index bundle broker publishers consumers kind file")
 
-SUBSCRIPTIONS: Final = declared(
-    "subscriptions", "Every subscription of every topic and partition.", """
+SUBSCRIPTIONS: Final = declared("subscriptions", "Every subscription of every topic and partition.", """
     cluster, subscription, topic, namespace, partitioned_topic, partition_index
     type string Exclusive, Shared, Failover, Key_Shared or None.
     consumers int? Connected consumers.
     consumer_set bigint Their names and order: a row of consumer_sets.
     reported_active_consumer string? The active consumer, where the broker names it.
     msg_rate_out?, msg_throughput_out?, msg_backlog_entries?, unacked_messages?, file
-    """,
-    key="cluster topic subscription", sought="cluster namespace subscription type",
-    few="cluster subscription namespace partition_index type consumers consumer_set reported_active_consumer file",
-)  # fmt: skip
+""", key="cluster topic subscription", sought="cluster namespace subscription type",
+    few="cluster subscription namespace partition_index type consumers consumer_set reported_active_consumer file")
 
-CONSUMER_SETS: Final = declared(
-    "consumer_sets", "Each list of consumers that occurs in a cluster, once.", """
+CONSUMER_SETS: Final = declared("consumer_sets", "Each list of consumers that occurs in a cluster, once.", """
     cluster
     consumer_set bigint Its number.
     names array<string> The names of the consumers in the order of the dispatcher.
-    """,
-    key="cluster consumer_set",
-)  # fmt: skip
+""", key="cluster consumer_set")
 
-CONSUMERS: Final = declared(
-    "consumers", "Every consumer of every topic and partition.", """
+CONSUMERS: Final = declared("consumers", "Every consumer of every topic and partition.", """
     cluster, namespace, subscription, topic, position, consumer, address, connected_since, client_version
     msg_rate_out?, msg_throughput_out?, unacked_messages?
     available_permits bigint? Messages that the broker may still send to it.
     key_hash_ranges array<struct<start:int,end:int>> Its slots in a Key_Shared subscription, both ends inclusive.
     file
-    """,
-    key="cluster topic subscription position",
-    few="cluster namespace subscription position consumer connected_since client_version available_permits file",
-)  # fmt: skip
+""", key="cluster topic subscription position",
+    few="cluster namespace subscription position consumer connected_since client_version available_permits file")
 
-PUBLISHERS: Final = declared(
-    "publishers", "Every producer of every topic and partition.", """
+PUBLISHERS: Final = declared("publishers", "Every producer of every topic and partition.", """
     cluster, namespace, topic
     position int Its place in the order of the broker, from 0.
     publisher string The name of the producer.
@@ -260,19 +248,14 @@ PUBLISHERS: Final = declared(
     address, connected_since, client_version, msg_rate_in?, msg_throughput_in?
     average_msg_size double? Bytes of a message on average.
     file
-    """,
-    key="cluster topic position",
-    few="cluster namespace position access_mode connected_since client_version file",
-)  # fmt: skip
+""", key="cluster topic position",
+    few="cluster namespace position access_mode connected_since client_version file")
 
-BUNDLES: Final = declared(
-    "bundles", "The bundles of every namespace of which the boundaries are known.", """
+BUNDLES: Final = declared("bundles", "The bundles of every namespace of which the boundaries are known.", """
     cluster, bundle, namespace, range
     position int Its place in its namespace, from 0.
     lower, upper, file
-    """,
-    key="cluster bundle",
-)  # fmt: skip
+""", key="cluster bundle")
 
 BUNDLE_REPORTS: Final = declared(
     "bundle_reports", "What load reports say of bundles; a bundle can be in the reports of two brokers.", """
@@ -280,28 +263,21 @@ BUNDLE_REPORTS: Final = declared(
     position int Its place in the report, from 0.
     topics bigint Loaded topics.
     producers, consumers, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out, file
-    """,
-    key="cluster broker bundle",
-)  # fmt: skip
+""", key="cluster broker bundle")
 
-BROKERS: Final = declared(
-    "brokers", "Every broker that saved a load report, or metrics in place of one.", """
+BROKERS: Final = declared("brokers", "Every broker that saved a load report, or metrics in place of one.", """
     cluster, broker
     version string The release of Pulsar; "" where the answer does not name it.
     last_update_ms bigint When the load was measured, in milliseconds since 1970.
     bundles int Bundles that it owns.
     file
-    """,
-    key="cluster broker",
-)  # fmt: skip
+""", key="cluster broker")
 
-LISTED: Final = declared(
-    "listed", "Names from topic lists and hash positions, loaded or not.", """
+LISTED: Final = declared("listed", "Names from topic lists and hash positions, loaded or not.", """
     cluster, topic, domain, namespace
     is_parent boolean Whether it is a partitioned topic, whose partitions hold the messages.
     file
-    """,
-)  # fmt: skip
+""")
 
 SETTINGS: Final = declared(
     "settings", "The settings that brokers reported; of several rows of a name the last one counts.", """
@@ -309,40 +285,30 @@ SETTINGS: Final = declared(
     name string The name of the setting.
     value string Its value as text.
     file
-    """,
-)  # fmt: skip
+""")
 
-ANSWERS: Final = declared(
-    "answers", "Answers as brokers printed them, which the causes of lint are decided from.", """
+ANSWERS: Final = declared("answers", "Answers as brokers printed them, which the causes of lint are decided from.", """
     cluster
     namespace string What it is about; "" where it holds for all.
     body, file
-    """,
-)  # fmt: skip
+""")
 
 LOAD_ANSWERS: Final = declared(
-    "load_answers",
-    "Answers as brokers printed them, which balance computes from: loads, and what rules shedding.",
-    """
+    "load_answers", "Answers as brokers printed them, which balance computes from: loads, and what rules shedding.", """
     cluster
     broker string Whose load it is; "" for what holds for the cluster, and for topics and bundles beside metrics.
     body, file
-    """,
-)  # fmt: skip
+""")
 
-FILES: Final = declared(
-    "files", "Every file that was looked into.", """
+FILES: Final = declared("files", "Every file that was looked into.", """
     cluster, file
     position int Its place in the order of reading, from 0.
     kind string What kind of answer it is.
     bytes bigint Its size, unpacked.
     outcome string read, of no use here, or quarantined.
-    """,
-    key="cluster file",
-)  # fmt: skip
+""", key="cluster file")
 
-QUARANTINE: Final = declared(
-    "quarantine", "What was wrong with the answers.", """
+QUARANTINE: Final = declared("quarantine", "What was wrong with the answers.", """
     cluster, file
     place string Where in the file: a path from $, the document.
     line int? The line of a text.
@@ -353,33 +319,28 @@ QUARANTINE: Final = declared(
     broker; or note: nothing was set aside.
     reason string What is wrong.
     advice
-    """,
-)  # fmt: skip
+""")
 
 ASSIGN_QUARANTINE: Final = QUARANTINE.named(
     "assign_quarantine", "What was wrong with the lists of consumers given to assign."
 )
 
-ASSIGNMENTS: Final = declared(
-    "assignments", "Every partition of every Failover subscription under each policy.", """
+ASSIGNMENTS: Final = declared("assignments", "Every partition of every Failover subscription under each policy.", """
     cluster, subscription, topic, namespace, partition_index, policy
     rule string The rule that decided: modulo, ring, or by name.
     active_consumer string? The active consumer; none without consumers.
     active_before string? That of the rule in force, before the changes asked for.
     moved boolean Whether the two differ.
     msg_rate_out, msg_throughput_out
-    """,
-    key="cluster topic subscription policy", sought="cluster policy namespace subscription",
-    few="cluster subscription namespace policy rule active_consumer active_before partition_index",
-)  # fmt: skip
+""", key="cluster topic subscription policy", sought="cluster policy namespace subscription",
+    few="cluster subscription namespace policy rule active_consumer active_before partition_index")
 
 CONSUMER_LOADS: Final = declared(
     "consumer_loads", "What each consumer of a Failover subscription gets under each policy.", """
     cluster, namespace, subscription, policy, consumer
     partitions bigint Partitions of which it is the active consumer.
     msg_rate_out, msg_throughput_out
-    """,
-)  # fmt: skip
+""")
 
 SUBSCRIPTION_LOADS: Final = declared(
     "subscription_loads", "How even each Failover subscription is under each policy.", """
@@ -391,20 +352,15 @@ SUBSCRIPTION_LOADS: Final = declared(
     least_moved, max_over_even?
     in_force boolean Whether it is the policy of the brokers.
     lists, spare_msg_rate, worst_topic?, worst_consumers?, worst_active?
-    """,
-    key="cluster namespace subscription policy",
-)  # fmt: skip
+""", key="cluster namespace subscription policy")
 
-BUNDLE_TOPICS: Final = declared(
-    "bundle_topics", "The bundle of every topic, by its hash.", """
+BUNDLE_TOPICS: Final = declared("bundle_topics", "The bundle of every topic, by its hash.", """
     cluster, topic, namespace
     hash bigint CRC-32 of the name.
     bundle string? The bundle of the hash; none where no answer lists the bundles of the namespace.
     reported_bundle string? The bundle under which the broker listed it.
     has_stats boolean Whether it was loaded.
-    """,
-    key="cluster topic",
-)  # fmt: skip
+""", key="cluster topic")
 
 BUNDLE_LOADS: Final = declared(
     "bundle_loads", "The load of every bundle, summed over its topics, and whether it would be split.", """
@@ -414,23 +370,17 @@ BUNDLE_LOADS: Final = declared(
     producers, consumers, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
     outcome string What the modular load manager decides on these numbers: chosen, below-limits, ….
     reason string The limit that decided.
-    """,
-    key="cluster bundle",
-)  # fmt: skip
+""", key="cluster bundle")
 
-BROKER_LOADS: Final = declared(
-    "broker_loads", "The load of every broker, summed over its topics.", """
+BROKER_LOADS: Final = declared("broker_loads", "The load of every broker, summed over its topics.", """
     cluster
     broker string? The broker; none for topics of which no answer names it.
     bundles bigint Bundles with topics.
     topics bigint Loaded topics.
     producers, consumers, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
-    """,
-    key="cluster broker",
-)  # fmt: skip
+""", key="cluster broker")
 
-BUNDLE_SPLITS: Final = declared(
-    "bundle_splits", "Where each algorithm would cut each bundle.", """
+BUNDLE_SPLITS: Final = declared("bundle_splits", "Where each algorithm would cut each bundle.", """
     cluster, bundle, namespace, algorithm
     cuts array<bigint> The hashes at which it cuts.
     children bigint Bundles afterwards.
@@ -439,12 +389,9 @@ BUNDLE_SPLITS: Final = declared(
     largest_share_topics double The largest part of its topics that one of them has.
     largest_share_rate double The largest part of its messages/s.
     over_limit bigint Those that would be split again.
-    """,
-    key="cluster bundle algorithm",
-)  # fmt: skip
+""", key="cluster bundle algorithm")
 
-BUNDLE_CHILDREN: Final = declared(
-    "bundle_children", "The bundles that each of these cuts leaves.", """
+BUNDLE_CHILDREN: Final = declared("bundle_children", "The bundles that each of these cuts leaves.", """
     cluster
     bundle string The bundle that is cut.
     namespace, algorithm
@@ -452,12 +399,9 @@ BUNDLE_CHILDREN: Final = declared(
     lower, upper, topics
     msgs_per_sec double Messages/s, in and out together.
     bytes_per_sec double Bytes/s, in and out together.
-    """,
-    key="cluster bundle algorithm child",
-)  # fmt: skip
+""", key="cluster bundle algorithm child")
 
-OCCUPANCY: Final = declared(
-    "occupancy", "How evenly the topics of each namespace fill its bundles.", """
+OCCUPANCY: Final = declared("occupancy", "How evenly the topics of each namespace fill its bundles.", """
     cluster, namespace, bundles
     empty_bundles bigint Those without a topic.
     topics
@@ -465,9 +409,7 @@ OCCUPANCY: Final = declared(
     mean_topics double Topics of a bundle on average.
     max_msgs_per_sec double Messages/s of the busiest bundle, in and out together.
     mean_msgs_per_sec double Messages/s of a bundle on average.
-    """,
-    key="cluster namespace",
-)  # fmt: skip
+""", key="cluster namespace")
 
 BALANCE_CLUSTERS: Final = declared(
     "balance_clusters", "The forecast of shedding of each cluster, the one with most loops first.", """
@@ -495,12 +437,9 @@ BALANCE_CLUSTERS: Final = declared(
     max_over_mean_after double? The same after the last cycle.
     assumptions array<string> What had to be assumed.
     refusal string? Why there is no forecast.
-    """,
-    key="cluster",
-)  # fmt: skip
+""", key="cluster")
 
-BALANCE_BROKERS: Final = declared(
-    "balance_brokers", "Every broker of the forecasts, the fullest first.", """
+BALANCE_BROKERS: Final = declared("balance_brokers", "Every broker of the forecasts, the fullest first.", """
     cluster, broker
     usage double? The weighted usage that placement and shedding see.
     usage_after double? The same after the last cycle.
@@ -518,12 +457,9 @@ BALANCE_BROKERS: Final = declared(
     figure double? Its value.
     limit double? With which limit.
     shedder
-    """,
-    key="cluster broker",
-)  # fmt: skip
+""", key="cluster broker")
 
-BALANCE_UNLOADS: Final = declared(
-    "balance_unloads", "Every unload of the forecasts, in order.", """
+BALANCE_UNLOADS: Final = declared("balance_unloads", "Every unload of the forecasts, in order.", """
     cluster
     cycle int The cycle, from 1.
     at_ms bigint Milliseconds from now.
@@ -533,11 +469,9 @@ BALANCE_UNLOADS: Final = declared(
     chances array<struct<name:string,value:double>> The chance of each broker that it may go to.
     topics, msg_rate, throughput
     returns boolean Whether it goes to a broker that it had left.
-    """,
-)  # fmt: skip
+""")
 
-BALANCE_LOOPS: Final = declared(
-    "balance_loops", "What goes round in the forecasts.", """
+BALANCE_LOOPS: Final = declared("balance_loops", "What goes round in the forecasts.", """
     cluster
     kind string returns: a bundle comes back; stays: it is unloaded and given to its broker again; swaps: two \
     brokers give each other bundles.
@@ -545,8 +479,7 @@ BALANCE_LOOPS: Final = declared(
     brokers array<string> The way of the bundle, or the two brokers.
     times bigint How often.
     cycles array<bigint> In which cycles.
-    """,
-)  # fmt: skip
+""")
 
 BALANCE_ANSWERS: Final = LOAD_ANSWERS.named(
     "balance_answers", "The answers that each forecast was computed from, for its screen."
@@ -556,17 +489,13 @@ BALANCE_QUARANTINE: Final = QUARANTINE.named(
     "balance_quarantine", "What was wrong with load reports and the answers about shedding."
 )
 
-KEY_SLOTS: Final = declared(
-    "key_slots", "Key traces folded to slots.", """
+KEY_SLOTS: Final = declared("key_slots", "Key traces folded to slots.", """
     cluster, namespace, subscription, slot_space, slot, keys
     rows bigint Rows of the trace.
     msgs
-    """,
-    key="cluster namespace subscription slot_space slot",
-)  # fmt: skip
+""", key="cluster namespace subscription slot_space slot")
 
-KEY_LOADS: Final = declared(
-    "key_loads", "What each consumer gets in each mode of Key_Shared.", """
+KEY_LOADS: Final = declared("key_loads", "What each consumer gets in each mode of Key_Shared.", """
     cluster, namespace, subscription
     policy string The mode.
     consumer
@@ -577,9 +506,7 @@ KEY_LOADS: Final = declared(
     expected_keys double Keys that its share gives it on average.
     likely_low bigint Nine of ten throws give it at least so many.
     likely_high bigint Nine of ten throws give it at most so many.
-    """,
-    key="cluster namespace subscription policy position",
-)  # fmt: skip
+""", key="cluster namespace subscription policy position")
 
 KEY_SPREADS: Final = declared(
     "key_spreads", "How even each Key_Shared subscription is in each mode, and what chance explains.", """
@@ -600,12 +527,9 @@ KEY_SPREADS: Final = declared(
     max_over_mean double? Busiest / average, by messages.
     best_max_over_mean double? No placement of these keys can be better: a key goes to one consumer.
     verdict string What explains it: chance, shares, hot keys, ….
-    """,
-    key="cluster namespace subscription policy",
-)  # fmt: skip
+""", key="cluster namespace subscription policy")
 
-HOT_KEYS: Final = declared(
-    "hot_keys", "The heaviest keys of each subscription, exactly.", """
+HOT_KEYS: Final = declared("hot_keys", "The heaviest keys of each subscription, exactly.", """
     cluster, namespace, subscription
     rank int Its place, from 1.
     key string The key as text, hex: where it is none.
@@ -613,9 +537,7 @@ HOT_KEYS: Final = declared(
     msgs bigint Its messages.
     share double Its part of the messages.
     even_up_to
-    """,
-    key="cluster namespace subscription rank",
-)  # fmt: skip
+""", key="cluster namespace subscription rank")
 
 INSEPARABLE: Final = declared(
     "inseparable_keys", "Slots whose keys stay together whatever the number of consumers.", """
@@ -626,16 +548,12 @@ INSEPARABLE: Final = declared(
     share double Their part of the messages.
     even_up_to
     reason string one key is more than an even part, one slot is, or hot keys meet in it.
-    """,
-    key="cluster namespace subscription slot_space slot",
-)  # fmt: skip
+""", key="cluster namespace subscription slot_space slot")
 
 KEY_QUARANTINE: Final = QUARANTINE.named("key_quarantine", "What was wrong with key traces, by file and reason.")
 
 FINDINGS: Final = declared(
-    "findings",
-    "Findings of the doctor, the most severe first; a part of the place that does not apply is empty.",
-    """
+    "findings", "Findings of the doctor, the most severe first; a part of the place that does not apply is empty.", """
     cluster, namespace, subscription
     rule string The name of the rule.
     severity string info, warning or error.
@@ -645,13 +563,10 @@ FINDINGS: Final = declared(
     what string What is wrong.
     advice
     numbers array<struct<name:string,value:double>> The numbers behind it.
-    """,
-)  # fmt: skip
+""")
 
 WORST_SUBSCRIPTIONS: Final = declared(
-    "worst_subscriptions",
-    "Every Failover and Key_Shared subscription under the rule in force, the most uneven first.",
-    """
+    "worst_subscriptions", "Failover and Key_Shared subscriptions under the rule in force, the most uneven first.", """
     cluster, namespace, subscription
     type string Failover or Key_Shared.
     policy string The policy or mode in force.
@@ -664,9 +579,7 @@ WORST_SUBSCRIPTIONS: Final = declared(
     verdict string? What explains its keys.
     findings, worst_severity?, msg_rate_out?, msg_backlog_entries?, max_over_even?, lists, spare_msg_rate
     worst_topic?, worst_consumers?, worst_active?
-    """,
-    key="cluster namespace subscription type",
-)  # fmt: skip
+""", key="cluster namespace subscription type")
 
 WORST_NAMESPACES: Final = declared(
     "worst_namespaces", "Every namespace, the one with the most uneven subscription first.", """
@@ -679,9 +592,7 @@ WORST_NAMESPACES: Final = declared(
     worst_subscription string? Its name.
     idle bigint Idle consumers.
     findings, worst_severity?
-    """,
-    key="cluster namespace",
-)  # fmt: skip
+""", key="cluster namespace")
 
 IMBALANCE_HISTORY: Final = declared(
     "imbalance_history", "Failover subscriptions under the rule in force, after each batch of dumps.", """
@@ -689,16 +600,15 @@ IMBALANCE_HISTORY: Final = declared(
     policy string The policy in force.
     partitions, consumers, idle, max_partitions, mean_partitions, max_over_mean?, max_msg_rate_out
     mean_msg_rate_out, max_over_mean_rate?
-    """,
-)  # fmt: skip
+""")
 
 BROKER_HISTORY: Final = declared(
     "broker_history", "The load of each broker after each batch, as far as answers name the broker of a topic.", """
     cluster, broker, batch
     topics bigint Loaded topics.
     msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
-    """,
-)  # fmt: skip
+""")
+# fmt: on
 
 EVERY_TABLE: Final = tuple(value for value in list(globals().values()) if isinstance(value, Table))
 """The tables above, in their order."""
