@@ -25,6 +25,7 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
+from pipeline.stamps import new_run_id
 from pipeline.storage import Place, check_place
 from pipeline.tables import Tables, tables_at
 
@@ -102,6 +103,7 @@ def job_called(name: str) -> Job:
             options.watch.begin(name, rows=_rows_of(name, source))
         elif name != "run":  # which begins its jobs one by one
             options.watch.begin(name)
+        options = replace(options, run_id=options.run_id or new_run_id())
         place = target.root if isinstance(target, Draft) else target
         return replace(run(spark, source, target, options), place=place, run_id=options.run_id)
 

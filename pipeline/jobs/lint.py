@@ -13,6 +13,7 @@ from pipeline.clusters import ByCluster, Reported, reported
 from pipeline.jobs.options import LOAD_MANAGERS, OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.answers import LOAD_MANAGER
+from pipeline.reading.consumer_lists import has_key_shared
 from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.runs import Draft
 from pipeline.schemas import (
@@ -93,8 +94,10 @@ def worlds_of(source: Tables, given: Mapping[str, str]) -> ByCluster[World]:
 def _subscription_findings(spark: SparkSession, source: Tables, worlds: ByCluster[World]) -> DataFrame:
     subscriptions = source.load(spark, SUBSCRIPTIONS)
     failover = failover_cases(subscriptions, source.load(spark, CONSUMER_SETS))
-    keys = key_cases(subscriptions, source.load(spark, CONSUMERS))
     findings = failover.mapInArrow(row_linter(worlds, failover_findings), FINDINGS.ddl)
+    if not has_key_shared(source):  # else all consumers would be moved for nothing
+        return findings
+    keys = key_cases(subscriptions, source.load(spark, CONSUMERS))
     return findings.unionByName(keys.mapInArrow(row_linter(worlds, key_findings), FINDINGS.ddl))
 
 

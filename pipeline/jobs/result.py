@@ -32,7 +32,8 @@ class JobOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     say: Callable[[str], None] = _quiet
     failed: Mapping[str, str] = field(default_factory=dict)
-    run_id: str = field(default_factory=new_run_id)
+    run_id: str = ""
+    """That of the run; a new one each time where it is empty."""
     watch: Watch = field(default_factory=Watch, compare=False)
 
     @contextmanager
@@ -47,7 +48,9 @@ class JobOptions:
     ) -> Iterator[Draft]:
         """What a job writes, published at the end; faults of Spark become one sentence (``runs.new_run``)."""
         when = source.snapshot_time if snapshot_time is None and isinstance(source, Tables) else snapshot_time
-        about = Manifest(self.run_id, snapshot_time=when, source=str(source), options=dict(self.settings))
+        about = Manifest(
+            self.run_id or new_run_id(), snapshot_time=when, source=str(source), options=dict(self.settings)
+        )
         keep, backfill = int(self.settings.get(KEEP, "0")), self.settings.get(BACKFILL) == "true"
         with new_run(target, job, about, alone=alone, keep=keep, backfill=backfill) as draft, spark_faults(job):
             yield draft

@@ -490,7 +490,7 @@ def test_a_job_that_fails_costs_its_own_tables_only(
     summary = read_summary(fleet_results.text_of(out, "summary.json"))
     assert (summary.failed, "lint" in summary.jobs, "assign" in summary.jobs) == ({"lint": "no memory"}, False, True)
     assert everything(out).isdisjoint({"lint.json", "findings"})
-    assert len(fleet_results.run_ids(out)) == 2 and fleet_results.manifest(out)["run_id"] == options.run_id
+    assert len(fleet_results.run_ids(out)) == 2 and fleet_results.manifest(out)["run_id"] == result.run_id
     assert rows_of(out, "assignments") != []
     # A report that fails leaves no summary of another run beside the new tables, nor does a job that is left out.
     assert "balance.json" in everything(out)
