@@ -181,6 +181,7 @@ class PartWriter:
                     name for name in self._schema.names if name in self.table.sought or name not in (self._few or ())
                 ],
             )  # fmt: skip
+            self._writer.add_key_value_metadata({SPARK_SCHEMA: self.table.spark_schema})
         arrays = [_like(column, field.type) for column, field in zip(table.columns, self._schema, strict=True)]
         if table.num_rows:
             self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=ROWS_PER_GROUP)
@@ -207,8 +208,7 @@ def _like(column: Any, kind: Any) -> Any:
 def _as_written(table: Table, given: Any) -> Any:
     declared = [*table.arrow, *STAMP]
     assert given.names == [field.name for field in declared], f"{given.names} are not the columns of {table.name}"
-    fields = [pa.field(field.name, given.field(field.name).type, field.nullable) for field in declared]
-    return pa.schema(fields, {SPARK_SCHEMA: table.spark_schema})
+    return pa.schema([pa.field(field.name, given.field(field.name).type, field.nullable) for field in declared])
 
 
 def _checked_rows(table: Table, part: Place) -> int:
