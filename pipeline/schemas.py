@@ -519,7 +519,6 @@ KEY_SPREADS: Final = declared(
     expected_busiest_keys double? What chance gives that one on average.
     likely_busiest_low bigint? Nine of ten throws give it at least so many.
     likely_busiest_high bigint? Nine of ten throws give it at most so many.
-    exact boolean? Whether the two are exact, not drawn.
     probability double An upper bound for any consumer being as far out, if equal shares are thrown at random.
     probability_by_shares double The same with the shares of the mode.
     idle bigint Consumers without a key.
