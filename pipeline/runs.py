@@ -194,7 +194,7 @@ def new_run(
     """
     if isinstance(target, Draft):
         draft = Draft(target.root, target.run_id, about.snapshot_time, job=job)
-        with _working(draft):
+        with _working(draft, draft.work):
             yield draft
         target.adopt(draft)
         return
@@ -204,7 +204,7 @@ def new_run(
         if about.run_id in published:
             raise InputError(f"{target} has a run {about.run_id} already")
         draft = Draft(target, about.run_id, about.snapshot_time, job=job)
-        with _working(draft):
+        with _working(draft, draft.work.parent):
             try:
                 yield draft
             except BaseException:
@@ -221,15 +221,15 @@ def new_run(
 
 
 @contextmanager
-def _working(draft: Draft) -> Iterator[None]:
-    """The folder of working files, which is removed at the end."""
+def _working(draft: Draft, own: Place) -> Iterator[None]:
+    """Make the folder of working files, and remove it in ``own`` at the end."""
     ours = not draft.root.exists()
     make_folder(draft.work)
     try:
         yield
     finally:
-        remove_folder(draft.work)
-        for folder in (draft.work.parent, draft.root / WORK, *([draft.root] if ours else ())):
+        remove_folder(own)
+        for folder in (draft.root / WORK, *([draft.root] if ours else ())):
             _remove_empty(folder)
 
 

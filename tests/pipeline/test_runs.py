@@ -82,7 +82,7 @@ def test_a_new_run_is_the_latest_and_the_earlier_ones_stay(out: Place) -> None:
     first, second = write(out, "old"), write(out, "new")
     assert words(out) == (["new"], "new") and words(out, first) == (["old"], "old")
     assert run_ids(out) == [first, second]
-    assert not (out / ".work").exists()
+    assert not runs_module._folders(out / ".work")
 
 
 def test_only_the_newest_runs_are_kept_and_a_backfill_is_not_the_latest(out: Place) -> None:

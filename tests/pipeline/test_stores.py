@@ -129,7 +129,7 @@ def test_a_whole_run_in_a_store_is_that_of_a_folder(
     assert replace(far, snapshot_time=None) == replace(near, snapshot_time=None)
     assert isinstance(target, StorePath)
     assert [path.name for path, _ in (target / RUNS).files(below=True)] == ["one.json"]
-    assert not (target / WORK).exists()
+    assert not [*(target / WORK).files(below=True)]
     compare_screens(result_at(target), result_at(tmp_path / "out"))
     for name, variable in (("access.key", "AWS_ACCESS_KEY_ID"), ("secret.key", "AWS_SECRET_ACCESS_KEY")):
         monkeypatch.setenv(variable, settings_for(store_url)[f"spark.hadoop.fs.s3a.{name}"])
@@ -157,7 +157,7 @@ def test_a_job_reads_here_and_writes_there_and_the_other_way_round(
     answers(tmp_path / "in")
     job_called("import")(spark, tmp_path / "in", store / "out", JobOptions())
     job_called("assign")(spark, store / "out", tmp_path / "out", JobOptions())
-    assert len(rows(tmp_path / "out", "assignments")) == 24
+    assert len(rows(tmp_path / "out", "assignments")) == 16
     job_called("keys")(spark, tmp_path / "in", tmp_path / "out", JobOptions({"tables": str(store / "out")}))
     assert rows(tmp_path / "out", "key_loads")
 
