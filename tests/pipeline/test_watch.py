@@ -173,7 +173,7 @@ def test_what_the_driver_collects_does_not_depend_on_the_number_of_topics(
 ) -> None:
     rows = rows_of_driver(spark, monkeypatch)
     collected = []
-    for topics in (2, 40):
+    for topics in (8, 40):  # with fewer, a task may have partitions of one consumer only
         source, out = tmp_path / f"{topics}-in", tmp_path / f"{topics}-out"
         names = [f"topic-{number}" for number in range(topics)]
         for moment, listed in (("T06", names), ("T07", names[1:])):
