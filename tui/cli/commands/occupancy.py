@@ -75,9 +75,12 @@ def occupancy_command(
         raise InputError(f"--{counted.field}: {counted.message}")
     say_problems(session.problems)
     if as_json:
+        from engine.documents import document
         from engine.views.bundles.document import counted_document
 
-        write_out(json_text({"format": "ringside.occupancy/1", "namespace": owner, **counted_document(counted)}))
+        write_out(
+            json_text({"format": "ringside.occupancy/1", "namespace": owner, **document(counted_document(counted))})
+        )
     else:
         write_page(counted_lines(owner, counted), ascii_only=ascii_only)
     return FINE
@@ -90,9 +93,9 @@ def _expected(topics: int, bundles: int, brokers: int, *, as_json: bool, ascii_o
     if isinstance(expected, Rejection):
         raise InputError(f"--{expected.field}: {expected.message}")
     if as_json:
-        from engine.views.bundles.document import expected_document
+        from engine.documents import document
 
-        write_out(json_text({"format": "ringside.expected-occupancy/1", **expected_document(expected)}))
+        write_out(json_text({"format": "ringside.expected-occupancy/1", **document(expected)}))
     else:
         write_page(expected_lines(expected), ascii_only=ascii_only)
     return FINE
