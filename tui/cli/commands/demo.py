@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import click
@@ -32,27 +32,58 @@ if TYPE_CHECKING:
 @click.command("demo")
 @click.argument("script", required=False, metavar="[FILE | NAME]")
 @click.option("--headless", is_flag=True, help="Run it without a screen; a failed expectation gives exit code 1.")
+@click.option(
+    "--record", type=click.Path(), metavar="FILE", help="Write it as a film: .svg, .gif, or .cast for asciinema."
+)
+@click.option("--columns", type=click.IntRange(1, 400), default=100, show_default=True, help="Of the film.")
+@click.option("--rows", type=click.IntRange(1, 200), default=32, show_default=True, help="Of the film.")
 @max_input_option
 @output_options
 @journal_options
-def demo_command(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
+def demo_command(
+    *,
+    script: str | None,
+    headless: bool,
+    record: str | None,
+    columns: int,
+    rows: int,
+    max_input: int,
+    output: Output,
+    journal: JournalChoice,
+) -> int:
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
     Names of clusters (brokers --scene list) open the screen of brokers, where space plays the cycles.
 
     With --once or --json the script is run, and what the screen would then show is printed; with --headless --json
-    also every line and its result.
+    also every line and its result. With --record nothing is shown: every moment of the script becomes a frame.
 
-    Example: ringside demo pip392 --headless
+    Example: ringside demo pip392 --record pip392.svg
     """
     if script is None:
         _list(output)
         return FINE
+    if record is not None:
+        return _record(_script(script), Path(record), (columns, rows), max_input, output)
     if script in _scene_names():
         return _show_scene(script, output, headless=headless)
     if not headless and output.on_screen:
         return show_session(lambda: demo_session(_script(script), max_input), output, journal)
     return _run(_script(script), output, max_input, every_line=headless)
+
+
+def _record(script: Script, path: Path, size: tuple[int, int], max_input: int, output: Output) -> int:
+    """Play the script without a terminal and keep what it shows."""
+    import asyncio
+
+    from tui.recording import check_film, film_of, write_film
+
+    check_film(path, *size)
+    film = asyncio.run(film_of(demo_session(script, max_input), *size, theme=output.theme, mono=output.mono))
+    write_film(film, path)
+    said = f"{counted(len(film.frames), 'moment')} in {film.end_seconds:.0f} s: {safe_name(str(path))}"
+    write_page([said], ascii_only=output.ascii_only)
+    return FINE
 
 
 def _scene_names() -> tuple[str, ...]:
