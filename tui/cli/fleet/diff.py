@@ -45,10 +45,11 @@ def fleet_difference_lines(difference: FleetDifference) -> Iterator[str]:
     yield f"B: {_run(difference.after)}"
     if difference.not_compared:
         yield f"not compared, since a run lacks it: {', '.join(difference.not_compared)}"
-    if sums.items is not None and sums.moved is not None:
-        share = percent(sums.moved / sums.items) if sums.items else "none"
+    if sums.partitions is not None and sums.moved is not None:
+        share = percent(sums.moved / sums.partitions) if sums.partitions else "none"
         yield (
-            f"owners by the rule in force: {sums.moved:,} of {counted(sums.items, 'partition')} moved ({share}), in"
+            f"owners by the rule in force: {sums.moved:,} of {counted(sums.partitions, 'partition')} moved ({share}),"
+            " in"
             f" {counted(sums.moved_subscriptions or 0, 'subscription')}"
         )
     if sums.worse is not None:
