@@ -63,6 +63,10 @@ soak: $(STAMP)
 fuzz: $(STAMP)
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
+# Every member of every recorded fault left out in turn: `why` may claim less, and nothing else. Two minutes.
+left-out: $(STAMP)
+	@$(BIN)/python -m tests.engine.diagnosis.left_out
+
 # Random keys on every screen: KEYS=n SEED=s JOBS=processes; REPLAY='…' does again what a failure printed.
 soak-ui: $(STAMP)
 	@$(BIN)/python -m tests.soak_ui --keys $(or $(KEYS),2000) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1) \
