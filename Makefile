@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test test-oldest-spark test-broker check soak fuzz pictures docs bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants
+.PHONY: run setup test test-oldest-spark test-broker check soak fuzz pictures docs bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants left-out
 
 run: $(READY)
 	@$(BIN)/ringside

@@ -114,6 +114,32 @@ def test_sums_say_what_is_certain(
     (tmp_path / "x.txt").write_text(text)
     ran = run("why", "x.txt")
     assert ran.code == code and "--per-partition" in ran.out + ran.err
+    ran = run("lint", "x.txt", "--json", "--fail-on", "error")
+    assert ran.code == (verdict is Verdict.BLOCKS) and "--per-partition" in ran.out + ran.err
+    rules = [finding["rule"] for finding in json.loads(ran.out)["findings"]]
+    assert rules == [cause] * (verdict is not Verdict.FINE)
+
+
+@pytest.mark.parametrize("words", [("list", "x.txt"), ("x.txt", "--once")])
+def test_what_cannot_be_pictured_names_what_opens_it(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "x.txt").write_text(f"$ pulsar-admin topics partitioned-stats a/b/c\n{json.dumps(_sums([{}]))}")
+    ran = run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert all(name in ran.err for name in ("ringside why", "ringside lint", "--per-partition"))
+
+
+def test_sums_count_beside_statistics_of_another_topic(run: Run, tmp_path: Path) -> None:
+    fine = {"msgRateIn": 0.0, "subscriptions": {"t": {"type": "Shared", "msgBacklog": 0, "consumers": []}}}
+    (tmp_path / "a.txt").write_text(f"$ pulsar-admin topics stats acme/shop/other\n{json.dumps(fine)}")
+    (tmp_path / "b.txt").write_text(
+        f"$ pulsar-admin topics partitioned-stats acme/shop/orders\n{json.dumps(_sums([]))}"
+    )
+    ran = run("why", ".", "--json")
+    assert (ran.code, json.loads(ran.out)["causes"][0]["id"]) == (1, "no_consumers")
+    ran = run("why", ".", "s", "--json")
+    assert (ran.code, json.loads(ran.out)["subscription"]) == (1, "s")
+    rows = json.loads(run("why", ".", "--all", "--json").out)["subscriptions"]
+    assert [row["subscription"] for row in rows] == ["s", "t"]
 
 
 def test_sums_are_never_topics_of_their_own() -> None:

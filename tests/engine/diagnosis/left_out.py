@@ -105,8 +105,8 @@ def main() -> int:
             tried += 1
             for claim in sorted(new_claims(recording, member)):
                 failed += 1
-                print(f"{name} without {member}: {' '.join(claim)}")
-    print(f"{tried:,} members left out of {len(NAMES)} recordings, {failed:,} new claims")
+                sys.stdout.write(f"{name} without {member}: {' '.join(claim)}\n")
+    sys.stdout.write(f"{tried:,} members left out, {failed:,} new claims\n")
     return 1 if failed else 0
 
 

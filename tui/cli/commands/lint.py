@@ -282,8 +282,14 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     try:
         moments = read_moments(*sources, limit_bytes=what_if.max_input)
         snapshot = combined(moments)
-        if snapshot.configuration and not (snapshot.topics or snapshot.known_names or snapshot.bundles):
-            opened = open_settings(snapshot, release=what_if.pulsar)
+        listed = snapshot.topics or snapshot.known_names or snapshot.bundles
+        if not listed and (snapshot.configuration or snapshot.sums or snapshot.metered):
+            opened = replace(open_settings(snapshot, release=what_if.pulsar), seen=tuple(moments))
+            if snapshot.metered:
+                say(
+                    "metrics alone: types, active consumers, keys and settings are in none of them and are not judged;"
+                    " pulsar-admin topics stats TOPIC prints them"
+                )
         else:
             opened = open_moments(moments, release=what_if.pulsar)
         for note in opened.notes:
