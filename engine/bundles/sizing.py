@@ -9,13 +9,12 @@ from typing import Literal
 from engine.bundles.occupancy import (
     MAX_BUNDLES_ASKED,
     ExpectedOccupancy,
-    equal_shares,
     expected_occupancy,
-    fullest_topics,
     idle_brokers,
     occupancy_of,
     packed_bound,
 )
+from engine.chance import equal_shares, fullest
 from engine.errors import Rejection
 
 
@@ -85,7 +84,7 @@ def bundles_needed(
         return refusal
 
     def breaks(count: int) -> Literal["max_over_mean", "idle_share"] | None:
-        packed = packed_bound(topics, brokers, fullest_topics(topics, equal_shares(count)))
+        packed = packed_bound(topics, brokers, fullest(topics, equal_shares(count)).expected)
         if packed * brokers / topics > max_over_mean:
             return "max_over_mean"
         return "idle_share" if idle_brokers(topics, count, brokers) / brokers > idle_share else None

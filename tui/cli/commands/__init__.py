@@ -113,6 +113,7 @@ _COMMANDS: Final = (
         "Serve a running cluster's figures to a scraper of OpenMetrics.",
     ),
     ("config", "commands.config:config_command", "Look at your own settings, and what is wrong."),
+    ("schema", "commands.schema:schema_command", "Print the JSON Schema of what a command prints with --json."),
 )
 """The name, the place below ``tui.cli``, and the line in the help."""
 
