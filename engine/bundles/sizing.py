@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from engine.bundles.occupancy import (
     MAX_BUNDLES_ASKED,
@@ -16,6 +16,9 @@ from engine.bundles.occupancy import (
 )
 from engine.chance import equal_shares, fullest
 from engine.errors import Rejection
+
+EVEN_ENOUGH: Final = 1.5
+"""How many times the mean the fullest broker may have, where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def bundles_needed(
     topics: int,
     brokers: int,
     *,
-    max_over_mean: float = 1.5,
+    max_over_mean: float = EVEN_ENOUGH,
     idle_share: float = 0.01,
     maximum_bundles: int = 128,
 ) -> BundlesNeeded | Rejection:

@@ -42,9 +42,8 @@ PLAIN: Final = (
     ("split", "LARGEST"),
     ("split", "LARGEST", "--json"),
     ("forecast",),
-    ("curve", "LARGEST"),
-    ("occupancy",),
-    ("bundles-needed", "--topics", "9", "--brokers", "2"),
+    ("forecast", "--curve", "LARGEST"),
+    ("suggest", "bundles", "--topics", "9", "--brokers", "2"),
 )
 WITHOUT_STATE: Final = (("--help",), ("--version",), ("--flag", "maybe"))
 

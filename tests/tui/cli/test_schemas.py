@@ -147,10 +147,8 @@ KEYS = ("--consumers", "a,b", "--generated", "30")
 UNDESCRIBED: dict[str, tuple[str, ...]] = {
     "setting": ("explain", "setting", "maxUnloadPercentage"),
     "split": ("split", "LARGEST"),
-    "curve": ("curve", "LARGEST"),
-    "occupancy": ("occupancy", "scene", "--brokers", "2"),
-    "expected-occupancy": ("occupancy", "--topics", "9", "--bundles", "4", "--brokers", "2"),
-    "bundles-needed": ("bundles-needed", "--topics", "9", "--brokers", "2"),
+    "curve": ("forecast", "--curve", "LARGEST"),
+    "bundles-needed": ("suggest", "bundles", "--topics", "9", "--brokers", "2"),
     "route": ("explain", "route", "k", "--partitions", "4"),
     "partitions": ("partitions", "--from", "3", "--to", "4", "--key", "k"),
     "key-spread": ("keys", *KEYS),

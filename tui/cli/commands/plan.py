@@ -219,7 +219,7 @@ def _declared(plan: ScalingPlan) -> Iterator[str]:
 def _where_declared(plan: ScalingPlan) -> list[str]:
 
     line = shell_line("ringside", "ranges", "--points", str(plan.points), "--nodes", str(plan.after))
-    return wrapped(f"what each node declares: --all, or {line} (--code java, python, go)")
+    return wrapped(f"what each node declares: --all, or {line} (--code java)")
 
 
 def _by_pair(plan: ScalingPlan) -> dict[tuple[int, int], list[HashRange]]:
