@@ -26,7 +26,6 @@ from engine.diagnosis.causes import (
 )
 from engine.diagnosis.causes.in_hands import newcomers_of
 from engine.diagnosis.known_bugs import looks_like
-from engine.diagnosis.metered import diagnosed_metrics
 from engine.diagnosis.model import (
     Cause,
     Decider,
@@ -50,7 +49,6 @@ from engine.diagnosis.seen import (
     parent_of,
     subscriptions_seen,
 )
-from engine.diagnosis.sums import diagnosed_sums
 from engine.errors import Rejection
 
 LOOKED_BACK: Final = 10
@@ -291,6 +289,9 @@ def why(moments: Sequence[Moment]) -> list[Diagnosis]:
 
 def without_statistics(moments: Sequence[Moment]) -> list[Diagnosis]:
     """Diagnose uneven producers, and subscriptions that sums over partitions or metrics show, and no statistics."""
+    from engine.diagnosis.metered import diagnosed_metrics
+    from engine.diagnosis.sums import diagnosed_sums
+
     return [*hot_partitions(moments), *diagnosed_sums(moments), *diagnosed_metrics(moments)]
 
 
