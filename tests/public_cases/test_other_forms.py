@@ -231,3 +231,22 @@ def test_a_broker_s_own_configuration_has_no_finding_about_names() -> None:
     assert [name for name in configuration if name not in spans() or not is_read(name, "4.2.4")] == []
     world = World(configuration=configuration)
     assert [*setting_unknown.check(world), *setting_not_read.check(world)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '$ pulsar-admin topics stats acme/shop/orders | jq .subscriptions\n{"s": {"msgBacklog": 9, "type": "Shared",'
+        ' "consumers": []}}',
+        "$ pulsar-admin topics stats acme/shop/orders\n"
+        "{s=SubscriptionStatsImpl(msgBacklog=9, type=Shared, consumers=[])}",
+        '{"s": {"msgBacklog": 9, "type": "Shared", "consumers": []}, "t": {"msgBacklog": 0, "consumers": []}}',
+    ],
+)
+@pytest.mark.parametrize("command", ["why", "lint"])
+def test_subscriptions_alone_are_read(run: Run, tmp_path: Path, text: str, command: str) -> None:
+    (tmp_path / "x.txt").write_text(text)
+    ran = run(command, "x.txt", "--json")
+    document = json.loads(ran.out)
+    first = document["causes"][0]["id"] if command == "why" else document["findings"][0]["rule"]
+    assert (ran.code, first) == (1, "no_consumers")

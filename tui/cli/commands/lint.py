@@ -280,7 +280,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
             raise InputError(f"{reason} (give names of consumers after --names)")
         sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
-        moments = read_moments(*sources, limit_bytes=what_if.max_input)
+        moments = read_moments(*sources, limit_bytes=what_if.max_input, keeps_nameless=True)
         snapshot = combined(moments)
         listed = snapshot.topics or snapshot.known_names or snapshot.bundles
         if not listed and (snapshot.configuration or snapshot.sums or snapshot.metered):
