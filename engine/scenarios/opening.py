@@ -95,8 +95,8 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
             if snapshot.metered or snapshot.sums:
                 proof = "metrics" if snapshot.metered else "sums over partitions"
                 give = (
-                    f"ringside why and ringside lint say what {proof} prove; for a picture give partitioned-stats"
-                    " --per-partition, stats or broker-stats/topics"
+                    f"what {proof} prove is said by ringside why and ringside lint; for a picture give"
+                    " partitioned-stats --per-partition, stats or broker-stats/topics"
                 )
             raise InputError(
                 f"{snapshot.source}: the answers have neither topics nor bundles; {give}", snapshot.problems

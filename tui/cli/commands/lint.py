@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import InputError, Problem, Rejection, system_reason
-from engine.text import counted
+from engine.text import counted, shell_line
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import (
@@ -288,7 +288,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
             if snapshot.metered:
                 say(
                     "metrics alone: types, active consumers, keys and settings are in none of them and are not judged;"
-                    " pulsar-admin topics stats TOPIC prints them"
+                    f" {shell_line('pulsar-admin', 'topics', 'stats', 'TOPIC')} prints them"
                 )
         else:
             opened = open_moments(moments, release=what_if.pulsar)
