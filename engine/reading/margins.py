@@ -37,6 +37,10 @@ _ESCAPED: Final = re.compile(
     r"(\"(?:[^\"\\\n]|\\.)*\")"
 )
 _ENVELOPE: Final = re.compile(r"\"\s*:\s*\"(?:\\[ntr]|\s){0,20}\{(?:\\[ntr]|\s){0,40}\\\"|\"log\"\s*:\s*\"\s*\{?\\n\"")
+_BARE: Final = re.compile(
+    r"(?<!\\)\"(?:msgRateIn|msgBacklog|subscriptions|entriesAddedCounter|boundaries|brokerUrl|bundles)\"\s*:"
+)
+"""A member of an answer that is in no string: then strings around it are not taken for the output."""
 _WINDOWS: Final = {0xDC85: "…", 0xDC91: "‘", 0xDC92: "’", 0xDC93: "“", 0xDC94: "”", 0xDC96: "-", 0xDCA0: "\u00a0"}
 """Bytes of Windows-1252, which are not UTF-8, where words and code are pasted through a mail or an office program."""
 
@@ -45,7 +49,7 @@ def without_margins(text: str) -> str:
     """The text without what tools put before or behind its lines, and without markup around it. O(length)."""
     if any(chr(code) in text for code in _WINDOWS):
         text = text.translate(_WINDOWS)
-    if _ENVELOPE.search(text) is not None:
+    if _ENVELOPE.search(text) is not None and _BARE.search(text) is None:
         text = _out_of_strings(text)
     if text.count("&quot;") > text.count('"'):
         text = html.unescape(_TAG.sub("", text))
@@ -103,13 +107,12 @@ def _out_of_strings(text: str) -> str:
     parts: list[str] = []
     at = 0
     for match in _ESCAPED.finditer(text):
-        parts.append("\n" * text.count("\n", at, match.start()))
+        breaks = text.count("\n", at, match.start())
+        parts.append("\n" * (breaks or bool(parts)))
         at = match.start()
         try:
             value = str(json.loads(match[1]))
         except ValueError:
             continue
-        parts.append(value.replace("\n", " ") + "\n" if "{" in value[:40] and value.count("\n") > 1 else value)
-        if not value.endswith("\n"):
-            parts.append("\n")
+        parts.append(value.replace("\n", " "))
     return "".join(parts)

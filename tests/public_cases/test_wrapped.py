@@ -62,6 +62,7 @@ def test_there_are_as_many_wrappers_and_answers_as_promised() -> None:
         "L1 is a lane\nL2 is another\nL3 too",
         '{"log": "a {code} and `{noformat}`"}',
         '"body": "no JSON at all"',
+        '{"log": "x", "stdout": "{\\n\\"a\\": 1}"}\n{"msgRateIn": 1.0}',
     ],
 )
 def test_what_has_no_margin_stays_as_it_is(text: str) -> None:
