@@ -16,6 +16,8 @@ from engine.views.fleet.summary import read_summary
 from pipeline.clusters import reported
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
+from pipeline.tables import tables_at
+from tests import fleet_results
 from tests.public_cases.answers import Recorded, recorded
 
 CLUSTERS = {
@@ -54,7 +56,7 @@ def shown(cluster: str) -> Any:
 
 
 def test_each_cluster_has_the_release_that_its_answers_show(folder: Path) -> None:
-    known = reported(folder)
+    known = reported(tables_at(folder))
     assert {cluster: known.release_of(cluster).label for cluster in CLUSTERS} == {
         cluster: shown(cluster).label for cluster in CLUSTERS
     }
@@ -62,5 +64,5 @@ def test_each_cluster_has_the_release_that_its_answers_show(folder: Path) -> Non
 
 
 def test_the_summary_says_which_release_was_inferred(folder: Path) -> None:
-    rules = {rule.cluster: rule for rule in read_summary((folder / "summary.json").read_bytes()).rules}
+    rules = {rule.cluster: rule for rule in read_summary(fleet_results.text_of(folder, "summary.json")).rules}
     assert (rules["first"].release_basis, rules["first"].release) == ("inferred", f"{shown('first').label} or alike")

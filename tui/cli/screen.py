@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tui.cli import exits
 from tui.cli.config import configured
 from tui.cli.exits import ENDING, TerminalState, handling, noticing, of_signal
-from tui.cli.options import Output
+from tui.cli.options import VISITOR, Output
 from tui.cli.output import kept_secret, say, say_not_saved, say_problems, speaks_unicode
 
 if TYPE_CHECKING:
@@ -152,10 +152,12 @@ def keys_of_screens() -> dict[str, str]:
     from tui.kit.line_table import RowsTable
     from tui.producers.bindings import BINDINGS as OF_PRODUCERS
     from tui.reported.screen import BINDINGS as OF_REPORTED
+    from tui.scalable.bindings import BINDINGS as OF_SCALABLE
 
     every = chain(
-        RingsideApp.BINDINGS, [NEWEST], OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_REPORTED, OF_BUNDLES, OF_BROKERS,
-        OF_FLEET, RowsTable.BINDINGS, *(base.__dict__.get("BINDINGS", ()) for base in RowsTable.__mro__[1:]),
+        RingsideApp.BINDINGS, [NEWEST], OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_SCALABLE, OF_REPORTED, OF_BUNDLES,
+        OF_BROKERS, OF_FLEET, RowsTable.BINDINGS,
+        *(base.__dict__.get("BINDINGS", ()) for base in RowsTable.__mro__[1:]),
     )  # fmt: skip
     return keys_in_use(every) | {RingsideApp.COMMAND_PALETTE_BINDING: "All commands by name"}
 
@@ -188,6 +190,7 @@ def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstRead
             ascii_only=output.ascii_only or not speaks_unicode(),
         )
         app.opens_demos = app.opens_home = True
+        app.writes_files = not os.environ.get(VISITOR)
         code = run_screen(app)
         if app.failure is not None:
             raise app.failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.cli.exits import FINE, USAGE
-from tui.cli.options import DEFAULT_MAX_INPUT, JournalChoice, Output, WhatIf
+from tui.cli.options import DEFAULT_MAX_INPUT, VISITOR, JournalChoice, Output, WhatIf
 from tui.cli.output import say, say_not_saved, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
@@ -91,11 +92,14 @@ def print_session(session: Session, output: Output) -> None:
     from tui.cli.printers.keys_page import keys_lines
     from tui.cli.printers.producers_page import producers_lines
     from tui.cli.printers.reported import subscription_lines
+    from tui.cli.printers.scalable_page import scalable_lines
     from tui.cli.session import shown_in
 
     shown = shown_in(session)
     if shown.reported_view is not None:
         lines: Iterable[str] = subscription_lines(shown.reported_view)
+    elif (scalable := shown.scalable_view_of("")) is not None:
+        lines = scalable_lines(scalable.view)
     elif shown.producers_view is not None:
         lines = producers_lines(shown.producers_view, shown.producer_statistics())
     elif shown.keys_view is not None:
@@ -107,6 +111,7 @@ def print_session(session: Session, output: Output) -> None:
 
 def session_document(session: Session) -> dict[str, Any]:
     """The session's present view as plain values: that of its producers, its keys, or the dashboard."""
+    from engine.documents import document
     from engine.views.failover.document import dashboard_document
     from engine.views.keys.document import keys_document
     from engine.views.producers.document import producers_document
@@ -116,6 +121,10 @@ def session_document(session: Session) -> dict[str, Any]:
     shown = shown_in(session)
     if shown.reported_view is not None:
         return subscription_document(shown.reported_view)
+    scalable = shown.scalable_view_of("")
+    if scalable is not None:
+        plain: dict[str, Any] = document(scalable.view)
+        return plain
     if shown.producers_view is not None:
         return producers_document(shown.producers_view, shown.producer_statistics())
     return dashboard_document(shown.failover_view) if shown.keys_view is None else keys_document(shown.keys_view)
@@ -123,7 +132,11 @@ def session_document(session: Session) -> dict[str, Any]:
 
 def _kept(session: Session, output: Output, choice: JournalChoice) -> Session:
     """The session with its journal: the named file, the resumed one, or on the screen a new session file."""
-    if not choice.keep or (choice.path is None and session.journal is None and not output.on_screen):
+    if (
+        os.environ.get(VISITOR)
+        or not choice.keep
+        or (choice.path is None and session.journal is None and not output.on_screen)
+    ):
         return replace(session, journal=None)
     from tui.sources.sessions import SessionSaver, prepare_session_file
 

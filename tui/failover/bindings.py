@@ -61,5 +61,6 @@ ELSEWHERE: Final = {
     **same_reason("tT", "messages are sent to Key_Shared subscriptions and by producers; here rates are given"),
     **same_reason("oO", "messages are acknowledged on Key_Shared subscriptions; here rates are given"),
     **same_reason(".>", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
+    **same_reason("Xr", "X and r are for scalable topics: a lost connection, and traffic"),
 }
 """Keys of the sister screens, and why they do nothing here."""

@@ -75,5 +75,6 @@ ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",
     "T": "T sends by all producers of a topic; t sends messages with a key",
     **same_reason("sb", "bundles are split and forecast on the screen of a Failover subscription"),
+    **same_reason("Xr", "X and r are for scalable topics: a lost connection, and traffic"),
 }
 """Keys of the sister screens, and why they do nothing here."""
