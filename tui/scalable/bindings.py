@@ -10,11 +10,14 @@ from tui.kit.bindings import (
     BROKERS,
     CLOSE,
     COMMAND,
+    HOME,
     SUBSCRIPTIONS,
     TABLE,
     TIME,
+    UNDO,
     WHY,
     ZOOM,
+    by_use,
     grouped,
     panel_keys,
     same_reason,
@@ -64,7 +67,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
+BINDINGS: Final = by_use((*CHANGE, UNDO, *ASK[:6], HOME), ASK, TIME, TABLE, PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("c", "consistent hashing is for Failover; a controller deals the segments of a scalable topic"),
