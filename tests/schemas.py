@@ -1,4 +1,4 @@
-"""The schemas of every JSON document that is printed (JSON Schema 2020-12), units included."""
+"""The schemas of every JSON document: derived from its answer, or still a file."""
 
 from __future__ import annotations
 
