@@ -226,7 +226,7 @@ def test_f_explains_what_the_next_message_would_do_and_marks_its_partition() -> 
         screen = producers_screen(app)
         assert screen.column == partition
         text = text_of(app)
-        assert f"partition {partition}" in text and "JavaStringHash" in text and "from Python or C++" in text
+        assert f"partition {partition}" in text and "JavaStringHash" in text and "cpp, python, node" in text
         before = app.store.timeline.length
         await pilot.press("escape")
         await pilot.pause()
