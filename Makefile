@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test test-oldest-spark test-broker check soak fuzz pictures bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants
+.PHONY: run setup test test-oldest-spark test-broker check soak fuzz pictures docs bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -70,6 +70,10 @@ soak-ui: $(STAMP)
 
 pictures: $(STAMP)
 	@$(BIN)/python -m tests.pictures docs/pictures
+
+# All commands on one page, for a site: docs/commands.md, which git does not keep.
+docs: $(STAMP)
+	@$(BIN)/python -m tests.manual > docs/commands.md
 
 bench: $(STAMP)
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -67,6 +67,14 @@ class Table:
 
 
 _RATES_OUT: Final = ("msg_rate_out double", "msg_throughput_out double")
+_REPORTED_OUT: Final = ("msg_rate_out double?", "msg_throughput_out double?")
+_REPORTED: Final = (
+    "msg_rate_in double?",
+    "msg_rate_out double?",
+    "msg_throughput_in double?",
+    "msg_throughput_out double?",
+)
+"""As answers have them: one that an answer lacks is null."""
 _RATES: Final = ("msg_rate_in double", "msg_rate_out double", "msg_throughput_in double", "msg_throughput_out double")
 
 _CLUSTER: Final = "cluster string"
@@ -75,8 +83,8 @@ _CLUSTER: Final = "cluster string"
 TOPICS: Final = Table(
     "topics",
     (_CLUSTER, "topic string", "domain string", "namespace string", "partitioned_topic string", "partition_index int",
-     "bundle string?", "broker string?", *_RATES, "storage_size_bytes bigint", "backlog_size_bytes bigint",
-     "publishers int", "consumers int", "kind string", "file string"),
+     "bundle string?", "broker string?", *_REPORTED, "storage_size_bytes bigint?", "backlog_size_bytes bigint?",
+     "publishers int?", "consumers int", "kind string", "file string"),
     few=("cluster", "domain", "namespace", "partition_index", "bundle", "broker", "publishers", "consumers", "kind",
      "file"),
     sought=("cluster", "namespace",),
@@ -87,7 +95,7 @@ SUBSCRIPTIONS: Final = Table(
     "subscriptions",
     (_CLUSTER, "subscription string", "topic string", "namespace string", "partitioned_topic string",
      "partition_index int",
-     "type string", "consumers int", "consumer_set bigint", "told_active_consumer string?", *_RATES_OUT,
+     "type string", "consumers int?", "consumer_set bigint", "told_active_consumer string?", *_REPORTED_OUT,
      "msg_backlog_entries bigint?", "unacked_messages bigint?", "file string"),
     few=("cluster", "subscription", "namespace", "partition_index", "type", "consumers", "consumer_set",
      "told_active_consumer",
@@ -103,7 +111,7 @@ CONSUMERS: Final = Table(
     "consumers",
     (_CLUSTER, "namespace string", "subscription string", "topic string", "position int", "consumer string",
      "address string",
-     "connected_since string", "client_version string", *_RATES_OUT, "unacked_messages bigint?",
+     "connected_since string", "client_version string", *_REPORTED_OUT, "unacked_messages bigint?",
      "available_permits bigint?", "key_hash_ranges array<struct<start:int,end:int>>", "file string"),
     few=("cluster", "namespace", "subscription", "position", "consumer", "connected_since", "client_version",
      "available_permits", "file"),
@@ -114,8 +122,8 @@ PUBLISHERS: Final = Table(
     "publishers",
     (_CLUSTER, "namespace string", "topic string", "position int", "publisher string", "producer_id bigint",
      "access_mode string", "address string",
-     "connected_since string", "client_version string", "msg_rate_in double", "msg_throughput_in double",
-     "average_msg_size double", "file string"),
+     "connected_since string", "client_version string", "msg_rate_in double?", "msg_throughput_in double?",
+     "average_msg_size double?", "file string"),
     few=("cluster", "namespace", "position", "access_mode", "connected_since", "client_version", "file"),
 )  # fmt: skip
 
@@ -173,20 +181,19 @@ ASSIGN_QUARANTINE: Final = Table("assign_quarantine", QUARANTINE.columns)
 ASSIGNMENTS: Final = Table(
     "assignments",
     (_CLUSTER, "subscription string", "topic string", "namespace string", "partition_index int", "policy string",
-     "rule string",
-     "what_if boolean", "active_consumer string?", "active_before string?", "moved boolean", *_RATES_OUT),
+     "rule string", "active_consumer string?", "active_before string?", "moved boolean", *_RATES_OUT),
     few=("cluster", "subscription", "namespace", "policy", "rule", "active_consumer", "active_before",
      "partition_index"),
     sought=("cluster", "policy", "namespace", "subscription"),
 )  # fmt: skip
 """Each part has the rows of one policy, sorted by namespace and subscription some hundred thousand at a time.
 
-``what_if``: not a policy of Pulsar. ``active_before`` and ``moved`` compare with the rule in force before the changes
+``active_before`` and ``moved`` compare with the rule in force before the changes
 asked for; without consumers both names are empty."""
 
 CONSUMER_LOADS: Final = Table(
     "consumer_loads",
-    (_CLUSTER, "namespace string", "subscription string", "policy string", "what_if boolean", "consumer string",
+    (_CLUSTER, "namespace string", "subscription string", "policy string", "consumer string",
      "partitions bigint", *_RATES_OUT),
 )  # fmt: skip
 
@@ -195,7 +202,7 @@ _WORST_LIST: Final = ("worst_topic string?", "worst_consumers bigint?", "worst_a
 have a partition."""
 SUBSCRIPTION_LOADS: Final = Table(
     "subscription_loads",
-    (_CLUSTER, "namespace string", "subscription string", "policy string", "what_if boolean", "partitions bigint",
+    (_CLUSTER, "namespace string", "subscription string", "policy string", "partitions bigint",
      "consumers bigint", "idle bigint", "max_partitions bigint", "mean_partitions double", "max_over_mean double?",
      "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
      "least_moved bigint", "max_over_even double?", "in_force boolean", "lists bigint",
@@ -364,7 +371,7 @@ WORST_SUBSCRIPTIONS: Final = Table(
     "worst_subscriptions",
     (*_KEY_SPACE, "type string", "policy string", "partitions bigint", "consumers bigint", "idle bigint",
      "max_over_mean double?", "max_over_mean_rate double?", "moved bigint", "least_moved bigint", "verdict string?",
-     "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint",
+     "findings bigint", "worst_severity string?", "msg_rate_out double?", "msg_backlog_entries bigint?",
      "max_over_even double?", "lists bigint",
      "spare_msg_rate double", *_WORST_LIST),
 )  # fmt: skip
@@ -373,7 +380,7 @@ a consumer is furthest above its even share of what it reads."""
 
 WORST_NAMESPACES: Final = Table(
     "worst_namespaces",
-    (_CLUSTER, "namespace string", "topics bigint", "subscriptions bigint", *_RATES, "backlog_size_bytes bigint",
+    (_CLUSTER, "namespace string", "topics bigint", "subscriptions bigint", *_REPORTED, "backlog_size_bytes bigint?",
      "bundles bigint", "bundles_to_split bigint", "worst_max_over_even double?", "worst_subscription string?",
      "idle bigint", "findings bigint", "worst_severity string?"),
 )  # fmt: skip

@@ -24,9 +24,11 @@ from themes.palettes import Depth, ThemeName
 from tui.failover.bindings import BINDINGS, GROUPS
 from tui.failover.titles import PANEL_TITLES
 from tui.kit.background import in_background, run_beside
+from tui.kit.command_palette import key_commands
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, choose_layout, name_panels
 from tui.kit.plain_text import PlainStatic
+from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.session import Feed, Opening, Session
 from tui.kit.themed_app import ThemedApp, theme_name
@@ -270,32 +272,22 @@ class RingsideApp(ThemedApp):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette: every key of the screen by its words, then what works everywhere."""
-        front = self._navigator.screen if self._navigator is not None else None
-        if front is not None and screen is front:
-            for _, bindings in front.key_groups:
-                for binding in bindings:
-                    if binding.action != "none" and binding.tooltip:
-                        yield SystemCommand(
-                            binding.description,
-                            binding.tooltip,
-                            lambda action=binding.action: self._run(front, action),
-                        )
+        if isinstance(screen, RingsideScreen):
+            yield from key_commands(screen.key_groups, screen)
+        if self._navigator is not None and screen is self._navigator.screen:
             for place, key in enumerate(self.store.places.keys):
                 if key != self.store.shown.key:
                     by = place - self.store.shown.place
                     title = self.store.places.title(place)
-                    yield SystemCommand(f"Show {title}", "Show this subscription", partial(self._show, by))
+                    yield SystemCommand(f"Show {title}", "", partial(self._show, by))
         if self.opens_demos:
-            from engine.scenarios.script.run import SHIPPED_SCRIPTS
+            from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
 
             for name in SHIPPED_SCRIPTS:
-                yield SystemCommand(f"Demo {name}", "Leave this, and play the demo", partial(self._open_demo, name))
-        actions = {NEWEST: self.action_newest, WHAT_IF: self.action_what_if, DIFFERENCES: self.action_differences}
-        for binding in self._keys_of_source:
-            yield SystemCommand(binding.description, binding.tooltip, actions[binding])
-        yield SystemCommand("Help", "All keys", self.action_help)
-        yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
-        yield SystemCommand("Quit", "Leave Ringside", self.action_quit)
+                title = f"Demo {name}: {shipped_script(name).title}"
+                yield SystemCommand(title, "", partial(self._open_demo, name))
+        everywhere = (binding for binding in self.BINDINGS if isinstance(binding, Binding))
+        yield from key_commands((("everywhere", (*self._keys_of_source, *everywhere)),), self)
 
     def _open_demo(self, name: str) -> None:
         self.wanted_demo = name
@@ -303,9 +295,6 @@ class RingsideApp(ThemedApp):
 
     def _show(self, by: int) -> None:
         self.store.show_subscription(by)
-
-    def _run(self, screen: DashboardScreen[Any], action: str) -> None:
-        self.call_later(screen.run_action, action)
 
 
 def _loaded(opening: Opening) -> tuple[Session, Store]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.balance.limits import BundleStats
 
 T = TypeVar("T")
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,20 @@ Counter = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A Java long that only ever grows: at 1 GB/s a counter of bytes passes 2^53 within four months."""
 Slot = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 _RANGE_TEXT: Final = re.compile(r"\[\s*([0-9]{1,10})\s*,\s*([0-9]{1,10})\s*\]")
+
+
+def total(numbers: Iterable[_Number | None]) -> _Number | None:
+    """The sum, which is not known where one of the numbers is not.
+
+    >>> total([1, 2]), total([1, None]), total([])
+    (3, None, 0)
+    """
+    known: list[_Number] = []
+    for number in numbers:
+        if number is None:
+            return None
+        known.append(number)
+    return sum(known)
 
 
 class NotReported(tuple[Any, ...]):
@@ -104,8 +119,8 @@ class ConsumerFacts(
     address: str = ""
     connected_since: str = ""
     client_version: str = ""
-    msg_rate_out_msgs_per_sec: Rate = 0.0
-    msg_throughput_out_bytes_per_sec: Rate = 0.0
+    msg_rate_out_msgs_per_sec: Rate | None = None
+    msg_throughput_out_bytes_per_sec: Rate | None = None
     unacked_messages: Count | None = None
     available_permits: Count | None = None
     range_arrays: tuple[tuple[Slot, Slot], ...] = ()
@@ -195,8 +210,8 @@ class SubscriptionFacts(
     type: str = "None"
     active_consumer_name: str | None = None
     consumers: tuple[ConsumerFacts, ...] = NOT_REPORTED
-    msg_rate_out_msgs_per_sec: Rate = 0.0
-    msg_throughput_out_bytes_per_sec: Rate = 0.0
+    msg_rate_out_msgs_per_sec: Rate | None = None
+    msg_throughput_out_bytes_per_sec: Rate | None = None
     msg_backlog_entries: Count | None = None
     unacked_messages: Count | None = None
     mode: str | None = None
@@ -204,7 +219,7 @@ class SubscriptionFacts(
     msg_delayed: Count | None = None
     msg_in_replay: Count | None = None
     msg_out_counter: Counter | None = None
-    msg_rate_redeliver_msgs_per_sec: Rate = 0.0
+    msg_rate_redeliver_msgs_per_sec: Rate | None = None
     blocked_on_unacked: bool | None = None
     draining_count: Count | None = None
     draining_cleared_total: Count | None = None
@@ -246,21 +261,21 @@ class TopicFacts:
     ``partition_index`` is -1 for a topic that is not a partition. ``publishers`` is the number of producers,
     ``publisher_entries`` what the answer says of each, undecoded and only if it was asked for. ``source`` and ``kind``
     name the answer: ``stats`` and ``partitioned-stats`` report the active consumer, ``broker-stats`` does not and cuts
-    its numbers to three decimals. Counters grow from 0 since the topic was loaded, None where a release does not print
-    them; ``backlog_quota_bytes`` is -1 without a limit.
+    its numbers to three decimals. Numbers that an answer does not have are None. Counters grow from 0 since the topic
+    was loaded; ``backlog_quota_bytes`` is -1 without a limit.
     """
 
     name: str
     domain: str
     namespace: str
     partition_index: int
-    msg_rate_in_msgs_per_sec: float
-    msg_rate_out_msgs_per_sec: float
-    msg_throughput_in_bytes_per_sec: float
-    msg_throughput_out_bytes_per_sec: float
-    storage_size_bytes: int
-    backlog_size_bytes: int
-    publishers: int
+    msg_rate_in_msgs_per_sec: float | None
+    msg_rate_out_msgs_per_sec: float | None
+    msg_throughput_in_bytes_per_sec: float | None
+    msg_throughput_out_bytes_per_sec: float | None
+    storage_size_bytes: int | None
+    backlog_size_bytes: int | None
+    publishers: int | None
     subscriptions: tuple[SubscriptionFacts, ...]
     kind: str
     source: str

@@ -21,7 +21,7 @@ class Interruption:
 
     Producers and consumers connect again, a consumer on several topics on each of them. ``handovers``: topics of
     Failover and Exclusive subscriptions whose active consumer is chosen anew. ``draining_slots``: slots of Key_Shared
-    whose waiting ends. ``unacked_messages`` were delivered and may come twice.
+    whose waiting ends. ``unacked_messages`` were delivered and may come twice. What an answer lacks is not counted.
     """
 
     topics: int = 0
@@ -36,7 +36,7 @@ def _interruption_of(topics: Sequence[TopicFacts]) -> Interruption:
     subscriptions = [subscription for topic in topics for subscription in topic.subscriptions]
     return Interruption(
         len(topics),
-        sum(topic.publishers for topic in topics),
+        sum(topic.publishers or 0 for topic in topics),
         sum(len(subscription.consumers) for subscription in subscriptions),
         sum(subscription.type in _ONE_ACTIVE and bool(subscription.consumers) for subscription in subscriptions),
         sum(len(consumer.draining) for subscription in subscriptions for consumer in subscription.consumers),

@@ -108,7 +108,10 @@ def decode_usage(data: bytes, source: str = "") -> Decoded[MeasuredUsage | None]
 
 
 def bundle_stats_of(loaded: BrokerStats) -> tuple[BundleStats, ...]:
-    """The statistics of bundles as sums over their loaded topics, in the order of the list. O(topics)."""
+    """The statistics of bundles as sums over their loaded topics, in the order of the list. O(topics).
+
+    A number that a topic's statistics lack adds nothing, as in the sums of a broker that has not measured it.
+    """
     from engine.balance.limits import BundleStats
 
     topics: dict[str, list[TopicFacts]] = defaultdict(list)
@@ -118,12 +121,12 @@ def bundle_stats_of(loaded: BrokerStats) -> tuple[BundleStats, ...]:
         BundleStats(
             bundle,
             len(members),
-            sum(topic.publishers for topic in members),
+            sum(topic.publishers or 0 for topic in members),
             sum(len(subscription.consumers) for topic in members for subscription in topic.subscriptions),
-            sum(topic.msg_rate_in_msgs_per_sec for topic in members),
-            sum(topic.msg_rate_out_msgs_per_sec for topic in members),
-            sum(topic.msg_throughput_in_bytes_per_sec for topic in members),
-            sum(topic.msg_throughput_out_bytes_per_sec for topic in members),
+            sum(topic.msg_rate_in_msgs_per_sec or 0.0 for topic in members),
+            sum(topic.msg_rate_out_msgs_per_sec or 0.0 for topic in members),
+            sum(topic.msg_throughput_in_bytes_per_sec or 0.0 for topic in members),
+            sum(topic.msg_throughput_out_bytes_per_sec or 0.0 for topic in members),
         )
         for bundle, members in topics.items()
     )

@@ -208,8 +208,8 @@ def _subscription(wire: _SubscriptionWire) -> SubscriptionStats:
         consumers=tuple(
             ConsumerStats(
                 consumer.name,
-                consumer.msg_rate_out_msgs_per_sec,
-                consumer.msg_throughput_out_bytes_per_sec,
+                consumer.msg_rate_out_msgs_per_sec or 0.0,
+                consumer.msg_throughput_out_bytes_per_sec or 0.0,
                 unacked_messages=consumer.unacked_messages or 0,
                 available_permits=consumer.available_permits or 0,
             )

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from engine.admin.facts import Count, Counter, Rate, SubscriptionFacts
+from engine.admin.facts import NOT_REPORTED, Count, Counter, NotReported, Rate, SubscriptionFacts
 from engine.admin.text import WHOLE_CHECK_BYTES
 from engine.bundles.boundaries import FULL_UPPER_BOUND, parse_range
 from engine.errors import Rejection
@@ -39,14 +39,14 @@ class TopicWire(msgspec.Struct):
     number beyond a double, with its place.
     """
 
-    msgRateIn: Rate = 0.0
-    msgRateOut: Rate = 0.0
-    msgThroughputIn: Rate = 0.0
-    msgThroughputOut: Rate = 0.0
-    storageSize: Count = 0
-    backlogSize: Count = 0
+    msgRateIn: Rate | None = None
+    msgRateOut: Rate | None = None
+    msgThroughputIn: Rate | None = None
+    msgThroughputOut: Rate | None = None
+    storageSize: Count | None = None
+    backlogSize: Count | None = None
     producerCount: Count | None = None
-    publishers: tuple[msgspec.Raw, ...] = ()
+    publishers: tuple[msgspec.Raw, ...] = NOT_REPORTED
     subscriptions: dict[str, SubscriptionFacts] = {}
     msgInCounter: Counter | None = None
     msgOutCounter: Counter | None = None
@@ -54,6 +54,13 @@ class TopicWire(msgspec.Struct):
     waitingPublishers: Count = 0
     lastPublishTimeStamp: Counter = 0
     ongoingTxnCount: Count = 0
+
+    @property
+    def producers(self) -> int | None:
+        """How many producers are connected; None where the answer has neither their number nor a list."""
+        if self.producerCount is not None:
+            return self.producerCount
+        return None if isinstance(self.publishers, NotReported) else len(self.publishers)
 
 
 _TOPIC: Final = msgspec.json.Decoder(TopicWire)

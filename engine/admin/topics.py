@@ -309,7 +309,7 @@ def _decode_topic(
         msg_throughput_out_bytes_per_sec=wire.msgThroughputOut,
         storage_size_bytes=wire.storageSize,
         backlog_size_bytes=wire.backlogSize,
-        publishers=wire.producerCount if wire.producerCount is not None else len(wire.publishers),
+        publishers=wire.producers,
         subscriptions=subscriptions,
         kind=answer.kind,
         source=source,

@@ -1,13 +1,11 @@
 """The active consumer of each partition of a subscription, as arrays.
 
-Neighbouring steps of a timeline share one live ring, so the cost of a step is what it moves; the modulo rule is one
-look-up by partition index. Results are cached by the identity of their inputs.
+On the ring they are cut at its points, by the modulo rule it is one look-up by partition index. Results are cached by
+the identity of their inputs.
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,14 +22,10 @@ from engine.cluster.partitions import (
 from engine.cluster.state import ClusterState, Subscription, behaviour_in
 from engine.config import ReleaseBehaviour
 from engine.failover.bulk_ring import NOBODY
-from engine.failover.choose import Rule, cohort, levels_overflow, rule_in_force, sort_consumers
-from engine.failover.live import LiveRing, Moves
+from engine.failover.choose import Rule, cohort, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
+from engine.failover.ring import failover_ring
 from engine.memo import Remembered
-
-FEW_CHANGES: Final = 32
-"""Up to this number of joins and leaves a live ring is updated; beyond, it is built again."""
-LIVE_KEPT: Final = 4
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,8 +49,8 @@ def owner_ids(
 ) -> NDArray[np.int32]:
     """The id of each partition's active consumer, -1 for nobody: (n,) int32 beside ``columns``, read-only.
 
-    The same as ``engine.failover.choose.choose_many``. O(n) for the modulo rule; on the ring O(moved) and one
-    copy after a few changes of the consumers, O(p log n + n) for p points after many.
+    The same as ``engine.failover.choose.choose_many``. O(n) for the modulo rule; on the ring O(p log p + n) for p
+    points.
     """
 
     def compute() -> NDArray[np.int32]:
@@ -142,41 +136,21 @@ def sums_by_modulo(
     )
 
 
-def busiest_by_ring(columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> int | None:
-    """How many partitions the busiest consumer would have if the ring decided all of them; None without consumers.
-
-    None as well where no live ring can be updated to these consumers in a few changes. O(moved), and O(p log p + n) for
-    the first one.
-    """
-    if not consumers:
-        return None
-    if levels_overflow([consumer.priority_level for consumer in consumers]):
-        consumers = in_connect_order(consumers, cohort(dispatch_order(consumers)))
-    live = _live.get(id(columns))
-    if live is None:
-        live = _followed(columns, consumers)
-    elif not live.follow(consumers):
-        return None
-    return int(live.counts.max())
-
-
 def _owner_ids(
     columns: PartitionColumns, consumers: tuple[Consumer, ...], consistent_hashing: bool, behaviour: ReleaseBehaviour
 ) -> NDArray[np.int32]:
     if not consumers:
         return np.full(len(columns), NOBODY, dtype=np.int32)
-
-    # Where levels overflow, a live ring would find another cohort, so it gets the cohort alone.
-    odd = levels_overflow([consumer.priority_level for consumer in consumers])
-    members = in_connect_order(consumers, cohort(dispatch_order(consumers))) if odd else consumers
+    leading = cohort(dispatch_order(consumers))
+    ids = np.array([consumer.consumer_id for consumer in leading], dtype=np.int32)
 
     def by(index: int) -> NDArray[np.int32]:
         rule = rule_in_force(index, consistent_hashing=consistent_hashing, behaviour=behaviour)
         if rule is Rule.RING:
-            return _followed(columns, members).ring.owner.copy()
+            ring = failover_ring(tuple(consumer.name for consumer in leading))
+            return ids[ring.owners_of_sorted(columns.hash)]
         if rule is Rule.FIRST_CONNECTED:
             return np.full(len(columns), consumers[0].consumer_id, dtype=np.int32)
-        ids = np.array([consumer.consumer_id for consumer in cohort(dispatch_order(consumers))], dtype=np.int32)
         if columns.highest <= 0:
             return np.full(len(columns), ids[0], dtype=np.int32)
         return ids.take(places_by_modulo(columns, len(ids)), mode="clip")
@@ -197,67 +171,6 @@ def in_connect_order(consumers: tuple[Consumer, ...], some: tuple[Consumer, ...]
     """Some of the consumers, in the order in which all connected."""
     ids = {consumer.consumer_id for consumer in some}
     return tuple(consumer for consumer in consumers if consumer.consumer_id in ids)
-
-
-class _Live:
-    """A live ring, and how many partitions each consumer has on it, by id."""
-
-    __slots__ = ("columns", "counts", "ring")
-
-    def __init__(self, columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> None:
-        self.columns = columns  # kept alive, so that its identity is not reused
-        self.ring = LiveRing(columns.hash, consumers)
-        self.counts: NDArray[np.int64] = np.bincount(self.ring.owner, minlength=1).astype(np.int64, copy=False)
-
-    def follow(self, consumers: tuple[Consumer, ...]) -> bool:
-        """Apply the leaves and joins that lead to these consumers; False where the ring must be built again."""
-        known = self.ring.members.consumers
-        goal = {consumer.consumer_id: consumer for consumer in consumers}
-        gone = [number for number, consumer in known.items() if goal.get(number) != consumer]
-        came = [consumer for consumer in consumers if known.get(consumer.consumer_id) != consumer]
-        if len(gone) + len(came) > min(FEW_CHANGES, len(consumers)):
-            return False
-        # Among namesakes the first to join has precedence, but a ring can only append.
-        shared = {name for name, count in Counter(consumer.name for consumer in consumers).items() if count > 1}
-        if shared and (any(consumer.name in shared for consumer in came) or not self._same_order(goal, shared)):
-            return False
-        for consumer in came:
-            if consumer.consumer_id in known:
-                self._count(self.ring.leave(consumer.consumer_id))
-                gone.remove(consumer.consumer_id)
-            self._count(self.ring.join(consumer))
-        for number in gone:
-            self._count(self.ring.leave(number))
-        return True
-
-    def _same_order(self, goal: Mapping[int, Consumer], shared: set[str]) -> bool:
-        """Whether namesakes that stay came in the same order here and there."""
-        known = self.ring.members.consumers
-        stay = [number for number, consumer in goal.items() if consumer.name in shared and number in known]
-        return stay == [number for number, consumer in known.items() if consumer.name in shared and number in goal]
-
-    def _count(self, moves: Moves) -> None:
-        # Index 0 counts those without a consumer (-1).
-        new = np.bincount(moves.new_owner + 1, minlength=len(self.counts) + 1)
-        old = np.bincount(moves.old_owner + 1, minlength=len(new))
-        new[: len(old)] -= old
-        new[1 : len(self.counts) + 1] += self.counts
-        self.counts = new[1:]
-
-
-_live: OrderedDict[int, _Live] = OrderedDict()
-
-
-def _followed(columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> _Live:
-    """The live ring of these partitions, brought to these consumers."""
-    live = _live.get(id(columns))
-    if live is None or not live.follow(consumers):
-        live = _Live(columns, consumers)
-    _live[id(columns)] = live
-    _live.move_to_end(id(columns))
-    if len(_live) > LIVE_KEPT:
-        _live.popitem(last=False)
-    return live
 
 
 NEW_PARTITION: Final = -2

@@ -52,6 +52,10 @@ _USEFUL: Final[Mapping[str, _Test]] = {
         dispatcher.sub.ack_rate_msgs_per_sec is not None
         or any(consumer.ack_rate_msgs_per_sec is not None for consumer in dispatcher.sub.consumers)
     ),
+    "msgRateIn": lambda dispatcher: dispatcher.last.topic.msg_rate_in_msgs_per_sec is not None,
+    "msgRateOut": lambda dispatcher: dispatcher.sub.msg_rate_out_msgs_per_sec is not None,
+    "msgRateRedeliver": lambda dispatcher: dispatcher.sub.msg_rate_redeliver_msgs_per_sec is not None,
+    "publishers": lambda dispatcher: dispatcher.last.topic.publishers is not None,
     "firstConsumedFlowTimestamp": lambda dispatcher: any(
         consumer.first_flow_ms is not None for consumer in dispatcher.sub.consumers
     ),

@@ -39,7 +39,7 @@ def diagnosed_metrics(moments: Sequence[Moment]) -> list[Diagnosis]:
                 last[key] = topic, sub
     return worst_first(
         Diagnosis(
-            namespace_of(topic.name), sub.name, NOBODY, topic.name, 1, len(moments), sub.msg_backlog_entries or 0,
+            namespace_of(topic.name), sub.name, NOBODY, topic.name, 1, len(moments), sub.msg_backlog_entries,
             (_cause(topic, sub, before.get(key)),),
         )
         for key, (topic, sub) in last.items()

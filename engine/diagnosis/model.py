@@ -147,7 +147,8 @@ class Earlier:
 class Diagnosis:
     """The causes of one subscription, the most important first. ``moments`` is the number of moments examined.
 
-    ``earlier`` is the latest harmful cause of an earlier moment, where now none does harm.
+    ``backlog`` is None where an answer lacks it. ``earlier`` is the latest harmful cause of an earlier moment, where
+    now none does harm.
     """
 
     namespace: str
@@ -156,7 +157,7 @@ class Diagnosis:
     topic: str
     topics: int
     moments: int
-    backlog: int
+    backlog: int | None
     causes: tuple[Cause, ...] = ()
     ruled_out: tuple[RuledOut, ...] = field(default=(), repr=False)
     earlier: Earlier | None = None
@@ -189,7 +190,7 @@ class Diagnosis:
     @property
     def rank(self) -> Rank:
         """Sorts the worst first."""
-        return rank_of(self.first, self.backlog, self.namespace, self.subscription)
+        return rank_of(self.first, self.backlog or 0, self.namespace, self.subscription)
 
 
 def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:

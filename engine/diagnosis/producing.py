@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from engine.admin.facts import TopicFacts
+from engine.admin.facts import TopicFacts, total
 from engine.admin.moments import Moment
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import NOBODY, parent_of
@@ -42,12 +42,13 @@ def without_subscriptions(moments: Sequence[Moment]) -> list[Diagnosis]:
     if not last or any(topic.subscriptions for topic in last.values()):
         return []
     first = next(iter(last.values()))
+    rate = total(topic.msg_rate_in_msgs_per_sec for topic in last.values())
     cause = Cause(
         NO_SUBSCRIPTION,
         Verdict.FINE,
         f"{counted(len(last), 'topic')} without a subscription: nothing waits for anybody",
         topics=len(last),
-        numbers=(("topics", len(last)), ("in_rate", round(sum(t.msg_rate_in_msgs_per_sec for t in last.values()), 1))),
+        numbers=(("topics", len(last)), *((("in_rate", round(rate, 1)),) if rate is not None else ())),
         fields=("subscriptions",),
     )
     return [Diagnosis(first.namespace, "", NOBODY, first.name, len(last), len(moments), 0, (cause,))]
@@ -66,19 +67,22 @@ def _last_two(moments: Sequence[Moment]) -> tuple[dict[str, TopicFacts], dict[st
 
 
 def _hot(topic: str, partitions: Sequence[TopicFacts], before: dict[str, TopicFacts]) -> Cause | None:
-    producers = min(partition.publishers for partition in partitions)
+    producers = min(partition.publishers or 0 for partition in partitions)
     if not producers:
-        return None  # a producer need not be open on partitions that it does not use
+        return None  # a producer need not be open on partitions that it does not use, or the answer does not say
     came = [_came_in(partition, before.get(partition.name)) for partition in partitions]
     known = [count for count in came if count is not None]
     counts: list[float] = [*known] if len(known) == len(partitions) else []
     at_least: float = _MESSAGES_AT_LEAST
     unit, member = "messages between the moments", "msgInCounter"
     if not counts:
-        counts = [partition.msg_rate_in_msgs_per_sec for partition in partitions]
+        rates = [partition.msg_rate_in_msgs_per_sec for partition in partitions]
+        counts = [rate for rate in rates if rate is not None]
+        if len(counts) < len(rates):
+            return None
         at_least, unit, member = _RATE_AT_LEAST, "messages/s", "msgRateIn"
-    total, most = sum(counts), max(counts)
-    if total < at_least or total - most >= _OF_BUSIEST * most:
+    whole, most = sum(counts), max(counts)
+    if whole < at_least or whole - most >= _OF_BUSIEST * most:
         return None
     busiest = partitions[counts.index(most)]
     silent = sum(not count for count in counts)
@@ -87,8 +91,8 @@ def _hot(topic: str, partitions: Sequence[TopicFacts], before: dict[str, TopicFa
         HOT_PARTITION,
         Verdict.UNEVEN,
         f"{counted(producers, 'producer')} {'is' if producers == 1 else 'are'} open on all {len(partitions)} partitions"
-        f" of {topic.rpartition('/')[2]}, and partition {busiest.partition_index} gets {most:,.6g} of {total:,.6g}"
-        f" {unit} ({most / total:.0%}); {silent} {'gets' if silent == 1 else 'get'} nothing. Likely: the messages"
+        f" of {topic.rpartition('/')[2]}, and partition {busiest.partition_index} gets {most:,.6g} of {whole:,.6g}"
+        f" {unit} ({most / whole:.0%}); {silent} {'gets' if silent == 1 else 'get'} nothing. Likely: the messages"
         " have one key, the router is SinglePartition or one of its own, or batching keeps a partition"
         " until the batch is full",
         busiest.name,
@@ -96,9 +100,9 @@ def _hot(topic: str, partitions: Sequence[TopicFacts], before: dict[str, TopicFa
             ("partitions", len(partitions)),
             ("producers", producers),
             ("busiest", round(most, 2)),
-            ("total", round(total, 2)),
-            ("busiest_share", round(most / total, 4)),
-            ("busiest_over_average", round(most * len(partitions) / total, 2)),
+            ("total", round(whole, 2)),
+            ("busiest_share", round(most / whole, 4)),
+            ("busiest_over_average", round(most * len(partitions) / whole, 2)),
             ("without_messages", silent),
         ),
         fix=f"look at the producer's messageRoutingMode, its keys and its batching: {route} says what such a client"

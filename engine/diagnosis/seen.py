@@ -276,8 +276,8 @@ class Dispatcher:
         return max((consumer.avg_messages_per_entry or 1 for consumer in self.sub.consumers), default=1)
 
     @property
-    def in_per_s(self) -> float:
-        """Messages published a second: between the moments, else the average of a minute."""
+    def in_per_s(self) -> float | None:
+        """Messages published a second: between the moments, else the average of a minute; None where unknown."""
         if self.seconds and self.came_in is not None:
             return self.came_in / self.seconds
         return self.last.topic.msg_rate_in_msgs_per_sec
@@ -287,8 +287,11 @@ class Dispatcher:
         """Whether nothing went out between the moments, or in the minute of a single one while messages came in."""
         if self.out is not None:
             return self.out == 0
-        if self.stands_still is False or self.sub.msg_rate_out_msgs_per_sec:
+        rate = self.sub.msg_rate_out_msgs_per_sec
+        if self.stands_still is False or rate:
             return False
+        if rate is None:
+            return None
         return True if self.before is None and self.last.topic.msg_rate_in_msgs_per_sec else None
 
     @cached_property

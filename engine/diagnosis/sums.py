@@ -54,17 +54,18 @@ def _of_producers(sums: PartitionSums, moments: int) -> Diagnosis:
     """Say what sums without a subscription tell about producers."""
     topic, rate = sums.topic.name, sums.topic.msg_rate_in_msgs_per_sec
     over = counted(sums.partitions, "partition") if sums.partitions else "all partitions"
+    came = "how much comes in is not in the answer" if rate is None else f"{rate:,.1f} messages/s come in"
     ask = shell_line("pulsar-admin", "topics", "partitioned-stats", "--per-partition", topic)
     cause = Cause(
         SUMS_ONLY,
-        Verdict.CANNOT_TELL if rate else Verdict.FINE,
-        f"{rate:,.1f} messages/s come in over {over}, and nobody has subscribed; an entry of publishers is one"
+        Verdict.FINE if rate == 0 else Verdict.CANNOT_TELL,
+        f"{came} over {over}, and nobody has subscribed; an entry of publishers is one"
         " producer's sum over its partitions, and not one partition: sums do not say whether one gets all",
         topic,
         sums.partitions or 1,
         numbers=(
-            ("in_rate", round(rate, 1)),
-            ("publishers", sums.topic.publishers),
+            *((("in_rate", round(rate, 1)),) if rate is not None else ()),
+            *((("publishers", sums.topic.publishers),) if sums.topic.publishers is not None else ()),
             *((("partitions", sums.partitions),) if sums.partitions else ()),
         ),
         fix=f"ask for the partitions: {ask}",
@@ -85,7 +86,7 @@ def _diagnosis(
         topic,
         sums.partitions or 1,
         moments,
-        sub.msg_backlog_entries or 0,
+        sub.msg_backlog_entries,
         causes,
         release=release,
     )
@@ -101,8 +102,8 @@ def _cause(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | 
         ("unacked", sub.unacked_messages),
         ("delayed", sub.msg_delayed),
         ("deleted_ranges", sub.deleted_ranges),
-        ("in_rate", round(sums.topic.msg_rate_in_msgs_per_sec, 1)),
-        ("out_rate", round(sub.msg_rate_out_msgs_per_sec, 1)),
+        ("in_rate", _rounded(sums.topic.msg_rate_in_msgs_per_sec)),
+        ("out_rate", _rounded(sub.msg_rate_out_msgs_per_sec)),
         ("partitions", sums.partitions),
     )
     numbers = tuple((name, count) for name, count in counts if count is not None)
@@ -144,9 +145,15 @@ def _cause(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | 
 
 def _rates(sums: PartitionSums, sub: SubscriptionFacts) -> str:
     rate_in, rate_out = sums.topic.msg_rate_in_msgs_per_sec, sub.msg_rate_out_msgs_per_sec
+    if rate_out is None:
+        return f"{rate_in:,.1f}/s come in" if rate_in is not None else ""
     if not rate_out:
         return "nothing went out in the last minute" + (f", while {rate_in:,.1f}/s came in" if rate_in else "")
-    return f"it is delivered: {rate_out:,.1f}/s out, {rate_in:,.1f}/s in"
+    return f"it is delivered: {rate_out:,.1f}/s out" + (f", {rate_in:,.1f}/s in" if rate_in is not None else "")
+
+
+def _rounded(rate: float | None) -> float | None:
+    return None if rate is None else round(rate, 1)
 
 
 def _out(sub: SubscriptionFacts, before: PartitionSums | None) -> int | None:

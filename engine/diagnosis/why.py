@@ -7,6 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
+from engine.admin.facts import total
 from engine.admin.moments import Moment
 from engine.admin.requests import NAMELESS
 from engine.diagnosis.absent import as_reported, not_reported
@@ -144,7 +145,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         (first.topic if first is not None else "") or seen.dispatchers[0].topic,
         len(seen.dispatchers),
         seen.moments,
-        seen.backlog,
+        total(dispatcher.sub.msg_backlog_entries for dispatcher in seen.dispatchers),
         tuple(causes),
         tuple(ruled_out),
         release=seen.release,

@@ -9,19 +9,15 @@ slot of each unit means nobody.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bulk_hashing import HASH_BITS
 from engine.config import CURRENT, ReleaseBehaviour
 from engine.failover.bulk_ring import NOBODY, Cohorts, Rings, assign_modulo
 from engine.failover.choose import Rule, rule_in_force
-from engine.hashing import HASH_SPACE_SIZE, utf8
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +44,6 @@ def sort_topics(hashes: NDArray[np.integer]) -> SortedTopics:
     packed |= np.arange(len(hashes), dtype=np.int64)
     packed.sort()
     return SortedTopics((packed >> 32).astype(np.int32), packed.astype(np.int32))
-
-
-def assign_sorted(rings: Rings, ring_no: int, hashes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The owner of each topic on one ring: (n,) int32, parallel to ``hashes``, which ascend.
-
-    The topics are cut at the ring's points instead of being looked up one by one: O(p log n + n).
-
-    >>> from engine.failover.bulk_ring import build_rings
-    >>> rings = build_rings([["a", "b"]])
-    >>> topics = np.arange(0, 2**31, 2**20, dtype=np.int32)
-    >>> bool((assign_sorted(rings, 0, topics) == rings.look_up(0, topics)).all())
-    True
-    """
-    owners = rings.owners_of(ring_no)
-    if not len(owners):
-        return np.full(len(hashes), NOBODY, dtype=np.int32)
-    return cut_at_points(hashes, rings.points_of(ring_no).astype(np.int32), owners)
-
-
-def cut_at_points(hashes: NDArray[np.int32], points: NDArray[np.int32], owners: NDArray[np.int32]) -> NDArray[np.int32]:
-    """``assign_sorted`` for the points of a ring, ascending, and their claimants, parallel: (p,) each, p > 0.
-
-    >>> cut_at_points(*np.array([[1, 5, 5, 9], [4, 5, 5, 7], [10, 20, 30, 40]], dtype=np.int32)).tolist()
-    [10, 20, 20, 10]
-    """
-    cuts = np.searchsorted(hashes, points, side="right")
-    # Only the first claimant of a point gets topics; hashes past the last point wrap to the first one.
-    counts = np.diff(cuts, prepend=0, append=len(hashes))
-    return np.repeat(np.append(owners, owners[0]), counts)
 
 
 def assign(
@@ -113,51 +80,6 @@ def assign(
         else:
             owner[rows] = np.where(cohorts.sizes[number[rows]] == 0, NOBODY, 0)
     return owner
-
-
-def single_look_up(rings: Rings, ring_no: int = 0) -> Callable[[str | bytes], int]:
-    """A function from a topic's full name to its owner (a position in the ring's given list).
-
-    The hash space is cut into two to four slices a point. A slice without a point in it has one owner, and most have;
-    in the others the search begins at the slice's first point: O(1) on average. It holds 16 to 24 bytes a point of its
-    own. A ring without points is not for it: use ``Rings.look_up``.
-
-    >>> from engine.failover.bulk_ring import build_rings
-    >>> owner_of = single_look_up(build_rings([["a", "b"]]))
-    >>> owner_of("persistent://t/n/x")
-    1
-    """
-    points, owners = rings.points_of(ring_no), rings.owners_of(ring_no)
-    assert len(points), f"ring {ring_no} has no points"
-    mask = HASH_SPACE_SIZE - 1
-    bits = min(len(points).bit_length() + 1, HASH_BITS)
-    shift = HASH_BITS - bits
-    edges = np.searchsorted(points, np.arange((1 << bits) + 1, dtype=np.int64) << shift)
-    # Past the last point comes the first one's owner; the end of the space stops the search there.
-    point = array("i", np.append(points, mask).astype(np.int32).tobytes())
-    owner = array("i", np.append(owners, owners[0]).astype(np.int32).tobytes())
-    first, end = edges[:-1], edges[1:]
-    # An owner, or (negative) the complement of the place where the search begins.
-    entries = np.where(first == end, np.append(owners, owners[0])[first], ~first)
-    entry = array("i", entries.astype(np.int32).tobytes())
-    murmur3 = mmh3.hash
-
-    def owner_of(topic: str | bytes) -> int:
-        # mmh3 crashes the process on text that cannot be encoded, such as an unpaired surrogate.
-        if not topic.isascii() and isinstance(topic, str):
-            topic = utf8(topic)
-        hash_value = murmur3(topic)
-        # The sign is the bit Pulsar clears: a negative index, counted from the end, is the slice of the cleared hash.
-        at = entry[hash_value >> shift]
-        if at >= 0:
-            return at
-        at = ~at
-        hash_value &= mask
-        while point[at] < hash_value:
-            at += 1
-        return owner[at]
-
-    return owner_of
 
 
 Key = tuple[str, str, int, str]

@@ -1,4 +1,4 @@
-"""The active consumers of many partitions under many policies: Pulsar's two rules, and the fewest moves.
+"""The active consumers of many partitions under both of Pulsar's rules.
 
 Arrays in, arrays out. Owners are places in the unit's list (``engine.failover.bulk``), ``-1`` nobody.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from engine.config import ReleaseBehaviour
 from engine.errors import InputError
 from engine.failover.bulk import ConsumerList, Slots, assign, carried_over, slots_of
-from engine.failover.bulk_ring import NOBODY, Cohorts, Rings, cohorts, rings_of
+from engine.failover.bulk_ring import Cohorts, Rings, cohorts, rings_of
 
 Places = NDArray[np.int64]
 
@@ -24,40 +23,26 @@ Places = NDArray[np.int64]
 class Policy(Enum):
     """The policies a fleet is judged under, by the name in its tables.
 
-    ``flag`` is ``activeConsumerFailoverConsistentHashing``. The last one is a lower bound that Pulsar's own rules are
-    held against: even numbers at the least number of moves.
+    ``flag`` is ``activeConsumerFailoverConsistentHashing``.
     """
 
     FLAG_OFF = "flag_off"
     FLAG_ON = "flag_on"
-    FEWEST_MOVES = "fewest_moves"
-
-    @property
-    def what_if(self) -> bool:
-        """True for a policy that no Pulsar has."""
-        return self is Policy.FEWEST_MOVES
-
-
-PULSARS: Final = (Policy.FLAG_OFF, Policy.FLAG_ON)
-WHAT_IF_RULE: Final = "what-if"
-"""The ``rule`` of every what-if; Pulsar's are ``modulo``, ``ring`` and ``first-connected``."""
 
 
 def policies_of(text: str) -> tuple[Policy, ...]:
-    """A comma list of policies, ``all`` or ``pulsar``. Raises ``InputError`` for another word.
+    """A comma list of policies, or ``all``. Raises ``InputError`` for another word.
 
-    >>> [policy.value for policy in policies_of("pulsar")]
+    >>> [policy.value for policy in policies_of("all")]
     ['flag_off', 'flag_on']
     """
-    if text.strip() == "all":
+    if text.strip() in ("all", "pulsar"):  # as this was written while there was a policy that no Pulsar has
         return tuple(Policy)
-    if text.strip() == "pulsar":
-        return PULSARS
     known = {policy.value: policy for policy in Policy}
     words = [word.strip() for word in text.split(",") if word.strip()]
     wrong = [word for word in words if word not in known]
     if wrong or not words:
-        raise InputError(f"{(wrong or ['nothing'])[0]} is not a policy; known are {', '.join(known)}, all, pulsar")
+        raise InputError(f"{(wrong or ['nothing'])[0]} is not a policy; known are {', '.join(known)}, all")
     return tuple(dict.fromkeys(known[word] for word in words))
 
 
@@ -104,11 +89,10 @@ class Choosers:
     rules: UnitRules
 
     def places(self, policy: Policy, partitions: Partitions) -> Places:
-        """The place of each partition's active consumer by one of Pulsar's rules, in the form of each unit's release.
+        """The place of each partition's active consumer by its rule, in the form of each unit's release.
 
         O(n log points).
         """
-        assert not policy.what_if, f"{policy.value} depends on where the partitions are now"
         release = self.rules.release[partitions.unit]
         places = np.empty(len(release), dtype=np.int64)
         for number, behaviour in enumerate(self.rules.releases):
@@ -125,12 +109,8 @@ class Choosers:
         policy = self.rules.uniform_policy
         if policy is not None:
             return self.places(policy, partitions)
-        off, on = (self.places(rule, partitions) for rule in PULSARS)
+        off, on = (self.places(rule, partitions) for rule in Policy)
         return np.where(self.rules.flag[partitions.unit], on, off)
-
-    def members(self, unit: int) -> Places:
-        """The places of the consumers that can be active, in the dispatcher's order."""
-        return self.leading.members[self.leading.start[unit] : self.leading.start[unit + 1]].astype(np.int64)
 
 
 def choosers(lists: Sequence[ConsumerList], rules: UnitRules) -> Choosers:
@@ -171,19 +151,11 @@ class Change:
         return Choice(place, before, before)
 
     def under(self, policy: Policy, partitions: Partitions, now: Choice) -> Choice:
-        """One of Pulsar's policies with the lists after the change."""
+        """A policy with the lists after the change."""
         if self.old is self.new and policy is self.old.rules.uniform_policy:
             return now
         after = self.new_slots.of(partitions.unit, self.new.places(policy, partitions))
         return Choice(now.before_place, now.before, after)
-
-    def kept_members(self, unit: int, before: Places) -> Places:
-        """For slots of one unit the place of that consumer among those that can be active, -1 for any other."""
-        members = self.new.members(unit)
-        rank = np.full(len(self.new.lists[unit].names) + 1, NOBODY, dtype=np.int64)
-        rank[members] = np.arange(len(members))
-        places: Places = rank[before - self.new_slots.start[unit]]
-        return places
 
 
 def change_of(before: Sequence[ConsumerList], after: Sequence[ConsumerList] | None, rules: UnitRules) -> Change:
@@ -192,44 +164,3 @@ def change_of(before: Sequence[ConsumerList], after: Sequence[ConsumerList] | No
     new = old if after is None else choosers(after, rules)
     carried = carried_over(before, before if after is None else after)
     return Change(old, new, slots_of(before), slots_of(new.lists), carried)
-
-
-class FewestMoves:
-    """Even numbers (they differ by one at most) at the least number of moves from where the topics are now.
-
-    Works on counts: ``have`` is how many topics each member holds now, of ``topics`` in all. So the topics can be given
-    some at a time, in the order of their names. Members that hold most may keep one more; the latest topics are given
-    up, and go to the members that lack some, in order.
-    """
-
-    def __init__(self, have: Places, topics: int) -> None:
-        members = len(have)
-        self._quota = np.full(members, topics // max(members, 1), dtype=np.int64)
-        self._quota[np.argsort(-have, kind="stable")[: topics % max(members, 1)]] += 1
-        self._seats = np.repeat(np.arange(members), self._quota - np.minimum(have, self._quota))
-        self._seen = np.zeros(members, dtype=np.int64)
-        self._given = 0
-
-    def place(self, before: Places) -> Places:
-        """The member of each of the next topics; ``before``: the member it is at, -1 where its consumer is gone.
-
-        O(n log n).
-
-        >>> now = np.array([0, 0, 0, 0, -1, 1])
-        >>> FewestMoves(np.bincount(now[now >= 0], minlength=3), len(now)).place(now).tolist()
-        [0, 0, 1, 2, 2, 1]
-        """
-        after = before.copy()
-        if not len(self._quota):
-            return np.full(len(before), NOBODY, dtype=np.int64)
-        placed = np.flatnonzero(before >= 0)
-        order = placed[np.argsort(before[placed], kind="stable")]
-        have = np.bincount(before[placed], minlength=len(self._quota))
-        first = np.cumsum(have) - have
-        rank = np.arange(len(order)) + (self._seen - first)[before[order]]
-        after[order[rank >= self._quota[before[order]]]] = NOBODY
-        self._seen += have
-        waiting = np.flatnonzero(after < 0)
-        after[waiting] = self._seats[self._given : self._given + len(waiting)]
-        self._given += len(waiting)
-        return after

@@ -187,7 +187,7 @@ class WhyNot(Enum):
 
     LOWER_PRIORITY = "lower priority level"
     OTHER_PLACE = "another place in name order"
-    FARTHER_POINT = "its next point is farther on"
+    FARTHER_POINT = "its next point is further on"
     LOST_POINT = "another consumer owns the point that both claim"
     NO_POINT = "other consumers own all its points"
     CAME_LATER = "connected later"

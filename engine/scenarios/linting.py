@@ -31,6 +31,7 @@ def reported_facts(snapshot: Snapshot, state: ClusterState, clients: ClientFacts
         sessions={
             name: facts.publishers + sum(len(subscription.consumers) for subscription in facts.subscriptions)
             for name, facts in snapshot.topics.items()
+            if facts.publishers is not None
         },
         client_versions=_by_parent(clients.client_versions),
         producers=_producers(snapshot),
@@ -79,7 +80,8 @@ def _producers(snapshot: Snapshot) -> dict[str, tuple[int, ...]]:
     counts: dict[str, list[int]] = {}
     for name, facts in snapshot.topics.items():
         parent = name.rpartition(PARTITION_SUFFIX)[0] if facts.partition_index >= 0 else name
-        counts.setdefault(parent, []).append(facts.publishers)
+        if facts.publishers is not None:
+            counts.setdefault(parent, []).append(facts.publishers)
     return {name: tuple(those) for name, those in counts.items()}
 
 

@@ -29,6 +29,7 @@ from engine.input import MAX_INPUT_BYTES
 from engine.names import SCALABLE, TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of, unacked_of
+from engine.text import counted
 from engine.views.failover.model import Notice
 
 if TYPE_CHECKING:  # imported where no answer names the release
@@ -43,6 +44,7 @@ BUNDLES_ASSUMED: Final = "bundles-assumed"
 HIDDEN_TOPICS: Final = "hidden-topics"
 LOAD_REPORTS_ALONE: Final = "load-reports-alone"
 DIFFERS_FROM_RECORD: Final = "differs-from-record"
+RATES_ASSUMED: Final = "rates-assumed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         snapshot = replace(snapshot, bundles=_bundles_of_reports(snapshot))
         notes.append(Notice(LOAD_REPORTS_ALONE, "load reports alone: bundles with their rates, but no topic is known"))
     notes += _hidden_topics(snapshot, topics)
+    notes += _without_rates(snapshot)
     groups, more = gather(snapshot, topics)
     notes += more
     named = release or snapshot.version
@@ -277,13 +280,26 @@ def _differences(groups: Sequence[Group], state: ClusterState) -> list[Notice]:
     return notes
 
 
+def _without_rates(snapshot: Snapshot) -> list[Notice]:
+    """Say how many topics have no rates: what is computed takes 0 for what no answer has."""
+    lacking = sum(
+        facts.msg_rate_in_msgs_per_sec is None or facts.msg_rate_out_msgs_per_sec is None
+        for facts in snapshot.topics.values()
+    )
+    if not lacking:
+        return []
+    of = f"{lacking:,} of " if lacking < len(snapshot.topics) else ""
+    text = f"the statistics of {of}{counted(len(snapshot.topics), 'topic')} lack rates; what is computed takes 0"
+    return [Notice(RATES_ASSUMED, text)]
+
+
 def _loads(snapshot: Snapshot) -> dict[str, Load]:
     return {
         name: Load(
-            msg_rate_in=facts.msg_rate_in_msgs_per_sec,
-            msg_rate_out=facts.msg_rate_out_msgs_per_sec,
-            throughput_in_bytes_per_sec=facts.msg_throughput_in_bytes_per_sec,
-            throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
+            msg_rate_in=facts.msg_rate_in_msgs_per_sec or 0.0,
+            msg_rate_out=facts.msg_rate_out_msgs_per_sec or 0.0,
+            throughput_in_bytes_per_sec=facts.msg_throughput_in_bytes_per_sec or 0.0,
+            throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec or 0.0,
             unacked_messages=sum(unacked_of(subscription) for subscription in facts.subscriptions),
             backlog_entries=facts.msg_backlog_entries,
         )

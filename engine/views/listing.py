@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
 
+from engine.admin.facts import NotReported, total
 from engine.answer import Column, Kind, about
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import dispatch_order
@@ -59,7 +60,11 @@ class ListedRow:
     subscription: Annotated[str, about("Its name; empty for producers."), Column("subscription", Kind.NAME, 0)]
     type: Annotated[str, about("The subscription type, or Producers."), Column("type", Kind.WORD, 4)]
     topics: Annotated[int, about("How many topics it reads, without partitions."), Column("topics", Kind.COUNT, 8)]
-    consumers: Annotated[int, about("Connected consumers, or producers."), Column("consumers", Kind.COUNT, 5)]
+    consumers: Annotated[
+        int | None,
+        about("Connected consumers, or producers; null where no answer lists them."),
+        Column("consumers", Kind.COUNT, 5),
+    ]
     idle: Annotated[
         int | None, about("Consumers that could have work and have none; computed."), Column("idle", Kind.COUNT, 3)
     ]
@@ -74,10 +79,14 @@ class ListedRow:
         Column("shares", Kind.BAR, 5),
     ]
     backlog: Annotated[
-        int | None, about("Entries that are not acknowledged, as reported."), Column("backlog", Kind.COUNT, 2)
+        int | None,
+        about("Entries that are not acknowledged, as reported; null where the answers lack some of them."),
+        Column("backlog", Kind.COUNT, 2),
     ]
     out_msgs_per_sec: Annotated[
-        float | None, about("Messages per second to its consumers, as reported."), Column("out/s", Kind.RATE, 6)
+        float | None,
+        about("Messages per second to its consumers, as reported; null where the answers lack some of them."),
+        Column("out/s", Kind.RATE, 6),
     ]
 
 
@@ -177,20 +186,25 @@ class _Reported:
         return self.diagnosis.first if self.diagnosis is not None else None
 
     @property
+    def consumers_unknown(self) -> bool:
+        """Whether answers show it, and none of them lists its consumers."""
+        return bool(self.dispatchers) and all(isinstance(each.sub.consumers, NotReported) for each in self.dispatchers)
+
+    @property
     def backlog(self) -> int | None:
-        known = [each.sub.msg_backlog_entries for each in self.dispatchers if each.sub.msg_backlog_entries is not None]
-        return sum(known) if known else None
+        return total(each.sub.msg_backlog_entries for each in self.dispatchers) if self.dispatchers else None
 
     @property
     def out_msgs_per_sec(self) -> float | None:
-        rates = [float(each.sub.msg_rate_out_msgs_per_sec) for each in self.dispatchers]
-        return sum(rates) if rates else None
+        rate = total(each.sub.msg_rate_out_msgs_per_sec for each in self.dispatchers)
+        return float(rate) if rate is not None and self.dispatchers else None
 
 
 def _row(
     subscription: Subscription | KeySubscription, even: Evenness, parts: tuple[Share, ...], reported: _Reported
 ) -> ListedRow:
     first = next(iter(subscription.topics), "")
+    unknown = reported.consumers_unknown and not subscription.consumers
     return ListedRow(
         key=subscription.key,
         verdict=reported.verdict,
@@ -201,8 +215,8 @@ def _row(
         topics=len(subscription.topics),
         subscription=subscription.name,
         type="Failover" if isinstance(subscription, Subscription) else "Key_Shared",
-        consumers=len(subscription.consumers),
-        idle=even.idle if even.items else None,
+        consumers=None if unknown else len(subscription.consumers),
+        idle=even.idle if even.items and not unknown else None,
         busiest_over_average=even.max_over_mean if even.owned else None,
         shares=parts,
         backlog=reported.backlog,
@@ -223,7 +237,7 @@ def _other(subject: Subject, seen: SubscriptionSeen, judged: Mapping[Name, Diagn
         topics=len(seen.topics),
         subscription=subject.name,
         type=seen.type,
-        consumers=len(names),
+        consumers=None if reported.consumers_unknown else len(names),
         idle=None,
         busiest_over_average=None,
         shares=(),

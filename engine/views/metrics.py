@@ -123,7 +123,7 @@ def _of_causes(diagnoses: Iterable[Diagnosis], limited: _Limited) -> Iterable[Fa
     for diagnosis in diagnoses:
         labels: Labels = (("namespace", diagnosis.namespace), ("subscription", diagnosis.subscription))
         by_cause.update({(cause.id, cause.verdict.value) for cause in diagnosis.causes})
-        if diagnosis.blocks and diagnosis.first is not None:
+        if diagnosis.blocks and diagnosis.first is not None and diagnosis.backlog is not None:
             blocked.append((-diagnosis.backlog, Sample(diagnosis.backlog, (*labels, ("cause", diagnosis.first.id)))))
         for cause in diagnosis.causes:
             slots = dict(cause.numbers).get(_DRAINING)

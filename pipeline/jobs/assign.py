@@ -12,7 +12,7 @@ from engine.admin.inference import Basis, RulesInForce
 from engine.config import ReleaseBehaviour
 from engine.errors import InputError, Problem
 from engine.failover.bulk import Changes, ConsumerList
-from engine.failover.bulk_policies import PULSARS, Policy, policies_of
+from engine.failover.bulk_policies import Policy, policies_of
 from pipeline.clusters import reported
 from pipeline.jobs.assign_loads import Totals, write_loads
 from pipeline.jobs.assign_units import Units, prepare_units, rules_by_cluster
@@ -31,9 +31,9 @@ from pipeline.schemas import (
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
 from pipeline.tables import load
-from pipeline.transforms.owners import FewestMovesOfUnits, OwnerAccount, OwnersByRule
-from pipeline.transforms.subscriptions import by_unit_and_topic, failover_rows, numbered_rows, units_of, write_units
-from pipeline.transforms.units import SUMS, FleetUnits, SlotSums, write_held
+from pipeline.transforms.owners import OwnerAccount, OwnersByRule
+from pipeline.transforms.subscriptions import failover_rows, numbered_rows, units_of, write_units
+from pipeline.transforms.units import SUMS, FleetUnits, SlotSums
 from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
@@ -110,16 +110,10 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 def _assign(
     rows: DataFrame, fleet: FleetUnits, count: int, draft: Draft, policies: Sequence[Policy]
 ) -> tuple[list[OwnerAccount], SlotSums]:
-    """Write ``assignments`` under Pulsar's own policies, then, from their counts, with the fewest moves."""
+    """Write ``assignments`` under every policy."""
     numbered = numbered_rows(rows, fleet.file, count)
-    by_rule = OwnersByRule(fleet, [policy for policy in policies if not policy.what_if])
-    accounts = write_by_engine(numbered, draft, by_rule, OwnerAccount, aside=(SUMS,))
-    sums = SlotSums(draft.aside("tables") / SUMS.name)
-    if Policy.FEWEST_MOVES in policies:
-        moves = FewestMovesOfUnits(fleet, write_held(draft, fleet, sums))
-        accounts += write_by_engine(by_unit_and_topic(numbered, count), draft, moves, OwnerAccount, aside=(SUMS,))
-        sums = SlotSums(draft.aside("tables") / SUMS.name)
-    return accounts, sums
+    accounts = write_by_engine(numbered, draft, OwnersByRule(fleet, policies), OwnerAccount, aside=(SUMS,))
+    return accounts, SlotSums(draft.aside("tables") / SUMS.name)
 
 
 def _lists_of_nobody(asked: AssignOptions, unknown: Collection[tuple[str, str]]) -> list[Row]:
@@ -153,8 +147,8 @@ def _summary(
         "job": JOB,
         "tables": tables,
         "rows_in": tables[ASSIGNMENTS.name] // max(len(asked.policies), 1),
-        # Pulsar's policies that are in force for some subscription.
-        "in_force": [policy.value for policy, on in zip(PULSARS, (False, True), strict=True) if on in flags],
+        # The policies that are in force for some subscription.
+        "in_force": [policy.value for policy, on in zip(Policy, (False, True), strict=True) if on in flags],
         "rules": [_rules_row(cluster, each, seen[cluster], agreeing[cluster]) for cluster, each in units.rules.items()],
         "policies": {policy.value: totals.of(policy) for policy in asked.policies},
         # Where clusters differ, each subscription counts once, under the rule of its own.

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from engine.failover.bulk_policies import PULSARS, Places, Policy
+from engine.failover.bulk_policies import Places, Policy
 from pipeline.batches import begins_of, codes_of, whole_groups
 from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS, Table
 from pipeline.sink import Parts
@@ -57,7 +57,7 @@ class Totals:
     def of(self, policy: Policy) -> dict[str, object]:
         """What the summary says of a policy."""
         sums = {column: self._sums[policy.value][column] for column in _SUMMED}
-        return {"what_if": policy.what_if, **sums, "worst_max_over_even": self._worst.get(policy.value)}
+        return {**sums, "worst_max_over_even": self._worst.get(policy.value)}
 
     @property
     def now(self) -> dict[str, object]:
@@ -172,7 +172,7 @@ class Loads:
             (self._total(moved) + nobody_moved).astype(np.int64),
             (gaps + np.maximum(nobody_now - nobody_held, 0)).astype(np.int64),
             _ratio(self._most(over_even, least=-1.0), np.ones(len(self._lists))),
-            (on == (policy is Policy.FLAG_ON)) & (policy in PULSARS), self._lists, self._by_units(spare),
+            on == (policy is Policy.FLAG_ON), self._lists, self._by_units(spare),
             topic, *of_topic,
         ]  # fmt: skip
         return pa.table(columns, names=list(SUBSCRIPTION_LOADS.names))
@@ -233,7 +233,7 @@ def _repeated(keys: Sequence[Any], subscription: Places, policy: Policy) -> list
     """The columns of the subscription and the policy."""
     count = len(subscription)
     places = pa.array(subscription)
-    return [*(key.take(places) for key in keys), pa.repeat(policy.value, count), pa.repeat(policy.what_if, count)]
+    return [*(key.take(places) for key in keys), pa.repeat(policy.value, count)]
 
 
 def _ratio(values: Values, means: Values) -> Any:

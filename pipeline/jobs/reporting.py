@@ -67,9 +67,10 @@ from pipeline.transforms.subscriptions import SUBSCRIPTION
 from pipeline.transforms.worst import (
     TO_SPLIT,
     dispatchers_of,
-    exact_sum,
     failover_units,
     key_units,
+    known_rate,
+    known_sum,
     traffic_of,
     worst_namespaces,
     worst_subscriptions,
@@ -176,8 +177,8 @@ class _Report:
         sums = topics.agg(
             fn.count_distinct(parent).alias("partitioned_topics"),
             fn.count_distinct(*NAMESPACE).alias("namespaces"), fn.collect_set(broker).alias("brokers"),
-            *(exact_sum(name).alias(name) for name in rates),
-            *(fn.coalesce(fn.sum(name), fn.lit(0)).alias(name) for name in sizes),
+            *(known_rate(name).alias(name) for name in rates),
+            *(fn.when(fn.count("*") == 0, 0).otherwise(known_sum(fn.col(name))).alias(name) for name in sizes),
         )  # fmt: skip
         names = self._frame(SUBSCRIPTIONS).agg(fn.count_distinct(*SUBSCRIPTION).alias("names"))
         listed = self._frame(LISTED).where("not is_parent").select("cluster", "topic").distinct()
@@ -204,7 +205,7 @@ class _Report:
         totals = [
             PolicyTotals(policy=name, in_force=name in self._in_force, **counts) for name, counts in policies.items()
         ]
-        return tuple(sorted(totals, key=lambda total: (total.what_if, total.policy)))
+        return tuple(sorted(totals, key=lambda total: total.policy))
 
     def _records(self) -> Records:
         imported = self._summaries["import"]

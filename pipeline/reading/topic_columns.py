@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.admin.facts import ConsumerFacts, Count, Rate
+from engine.admin.facts import NOT_REPORTED, ConsumerFacts, Count, NotReported, Rate
 from engine.admin.topic_wire import TopicWire
 from engine.names import partitioned_name
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
@@ -39,15 +39,15 @@ class PublisherWire(msgspec.Struct, gc=False):
     address: str = ""
     connectedSince: str = ""
     clientVersion: str = ""
-    msgRateIn: Rate = 0.0
-    msgThroughputIn: Rate = 0.0
-    averageMsgSize: Rate = 0.0
+    msgRateIn: Rate | None = None
+    msgThroughputIn: Rate | None = None
+    averageMsgSize: Rate | None = None
 
 
 class TopicWithPublishers(TopicWire):
     """A topic whose publishers are decoded with it, None for a bad one."""
 
-    publishers: tuple[PublisherWire | None, ...] = ()  # type: ignore[assignment]
+    publishers: tuple[PublisherWire | None, ...] = NOT_REPORTED  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def topic_columns(
         Column("file", files),
     )
     counts = {
-        "publishers": [len(wire.publishers) if wire.producerCount is None else wire.producerCount for wire in wires],
+        "publishers": [wire.producers for wire in wires],
         "consumers": [sum(len(facts.consumers) for facts in wire.subscriptions.values()) for wire in wires],
     }
     own = {"domain": topics.domains, "bundle": topics.bundles, "broker": topics.brokers, **counts, "kind": topics.kinds}
@@ -108,11 +108,15 @@ def topic_columns(
     pairs = [(at, name, facts) for at, wire in enumerate(wires) for name, facts in wire.subscriptions.items()]
     places, subscriptions, facts = zip(*pairs, strict=True) if pairs else ((), (), ())
     sizes = [len(subscription.consumers) for subscription in facts]
+    connected = [
+        None if isinstance(subscription.consumers, NotReported) else size
+        for subscription, size in zip(facts, sizes, strict=True)
+    ]
     sets = [
         set_of(clusters[at], tuple([consumer.name for consumer in subscription.consumers]))
         for at, subscription in zip(places, facts, strict=True)
     ]
-    numbered = Column("subscription", subscriptions), Column("consumers", sizes), Column("consumer_set", sets)
+    numbered = Column("subscription", subscriptions), Column("consumers", connected), Column("consumer_set", sets)
     shared = (column._replace(places=places) for column in about)
     yield SUBSCRIPTIONS, chain(shared, numbered, _attributes(facts, _OF_SUBSCRIPTION))
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import TopicFacts
+from engine.admin.facts import NOT_REPORTED, TopicFacts
 from engine.admin.kinds import AnswerKind
 from engine.admin.text import child, malformed, value_problem
 from engine.admin.topic_wire import sound_topics, without_nulls
@@ -94,7 +94,7 @@ def _wire_of(rows: Rows, facts: TopicFacts) -> TopicWithPublishers:
         backlogSize=facts.backlog_size_bytes,
         producerCount=facts.publishers,
         subscriptions={subscription.name: subscription for subscription in facts.subscriptions},
-        publishers=tuple(_publishers(rows, facts)),
+        publishers=NOT_REPORTED if facts.publishers is None else tuple(_publishers(rows, facts)),
     )
 
 

@@ -1,9 +1,8 @@
 """Active consumers of partitions: the engine's bulk rules over Arrow batches, and the rows of ``assignments``.
 
-Both kinds of work run inside a data source (``pipeline.sink``). Pulsar's own rules need one row at a time, so rows may
-come in any order and a subscription may be spread over all tasks. The policy with the fewest moves needs each unit in
-one task, in the order of topic names; it works on counts, so no task holds a whole subscription. Units are read from
-``pipeline.transforms.units``, those at hand only.
+The work runs inside a data source (``pipeline.sink``). Pulsar's rules need one row at a time, so rows may come in any
+order and a subscription may be spread over all tasks. Units are read from ``pipeline.transforms.units``, those at hand
+only.
 """
 
 from __future__ import annotations
@@ -22,22 +21,19 @@ from numpy.typing import NDArray
 from engine.bulk_hashing import murmur3_bulk
 from engine.failover.bulk import ConsumerList
 from engine.failover.bulk_policies import (
-    WHAT_IF_RULE,
     Choice,
-    FewestMoves,
     Partitions,
     Places,
     Policy,
     UnitRules,
 )
 from engine.failover.choose import rule_in_force
-from pipeline.batches import begins_of, byte_column, in_chunks, runs, same_text
+from pipeline.batches import begins_of, byte_column, in_chunks, same_text
 from pipeline.schemas import ASSIGNMENTS
 from pipeline.sink import Parts
-from pipeline.storage import Place
-from pipeline.transforms.units import NOW, SUMMED, SUMS, FleetUnits, columns_of_sums, rows_of_units
+from pipeline.transforms.units import NOW, SUMMED, SUMS, FleetUnits, columns_of_sums
 
-_RULES: Final = ("modulo", "ring", "first-connected", WHAT_IF_RULE)
+_RULES: Final = ("modulo", "ring", "first-connected")
 
 
 class OwnerAccount(msgspec.Struct):
@@ -72,7 +68,7 @@ class _AtHand:
 
 
 class _Task:
-    """What both kinds of work share: units at hand, sums, rows."""
+    """Units at hand, sums, rows."""
 
     def __init__(self, fleet: FleetUnits, parts: Parts) -> None:
         self.parts, self.account = parts, OwnerAccount()
@@ -120,7 +116,6 @@ class _Task:
             **{name: words.of(unit) for name, words in here.words.items()},
             "policy": same_text(policy.value, count),
             "rule": pa.DictionaryArray.from_arrays(_rule(policy, partitions, here.change.old.rules), pa.array(_RULES)),
-            "what_if": pa.repeat(policy.what_if, count),
             "active_consumer": here.new_names.of(choice.after),
             "active_before": here.old_names.of(before),
             "moved": pa.array(moved),
@@ -153,7 +148,7 @@ def _pieces(batches: Iterator[Any], fleet: FleetUnits) -> Iterator[tuple[Any, Pl
 
 @dataclass(frozen=True)
 class OwnersByRule:
-    """The work of Pulsar's own policies; also counts partitions as they are now, and reported active consumers."""
+    """Pulsar's rules on rows; also counts partitions as they are now, and reported active consumers."""
 
     fleet: FleetUnits
     policies: Sequence[Policy]
@@ -184,37 +179,6 @@ class OwnersByRule:
                 counted[cluster] = counted.get(cluster, 0) + int(counts[here.clusters == cluster].sum())
 
 
-@dataclass(frozen=True)
-class FewestMovesOfUnits:
-    """The work of the policy with the fewest moves; ``held``: the file of ``HELD``."""
-
-    fleet: FleetUnits
-    held: Place
-
-    def __call__(self, batches: Iterator[Any], parts: Parts) -> OwnerAccount:
-        task = _Task(self.fleet, parts)
-        # The last unit may continue in the next piece.
-        last: tuple[int, FewestMoves] | None = None
-        for rows, units in _pieces(batches, self.fleet):
-            here = task.at_hand(units)
-            local = here.local(units)
-            partitions = partitions_of(rows, local)
-            now = here.change.now(partitions)
-            after = np.empty(len(units), dtype=np.int64)
-            held = rows_of_units(self.held, np.unique(units))["held"]
-            for place, (begin, end) in enumerate(runs(units)):
-                unit, number = int(units[begin]), int(local[begin])
-                members = here.change.new.members(number)
-                if last is None or last[0] != unit:
-                    have = np.array(held[place].as_py(), dtype=np.int64)
-                    last = unit, FewestMoves(have[members], int(have.sum()))
-                member = last[1].place(here.change.kept_members(number, now.before[begin:end]))
-                after[begin:end] = here.change.new_slots.of(local[begin:end], np.append(members, -1)[member])
-            choice = Choice(now.before_place, now.before, after)
-            task.write(here, rows, partitions, Policy.FEWEST_MOVES, choice)
-        return task.closed()
-
-
 def partitions_of(rows: Any, unit: Places) -> Partitions:
     """Numbered rows in the form that the engine's rules take."""
     index = rows["partition_index"].to_numpy().astype(np.int64)
@@ -229,8 +193,6 @@ def _merged(held: Sequence[tuple[Places, NDArray[np.float64]]]) -> tuple[Places,
 
 def _rule(policy: Policy, partitions: Partitions, rules: UnitRules) -> NDArray[np.int32]:
     """(n,) the index in ``_RULES`` of the rule of each partition."""
-    if policy.what_if:
-        return np.full(len(partitions.unit), _RULES.index(WHAT_IF_RULE), dtype=np.int32)
     on = policy is Policy.FLAG_ON
     # (releases, 2): the rule of a topic without partitions, and of a partition.
     of_release = np.array(

@@ -65,15 +65,10 @@ def numbered_rows(rows: DataFrame, units: Place, count: int) -> DataFrame:
     numbers = rows.sparkSession.read.schema(UNITS.ddl).parquet(str(units)).select(*UNIT, "unit")
     numbered = rows.join(fn.broadcast(numbers) if count <= _MOST_BROADCAST else numbers, [*UNIT])
     return numbered.select(
-        "unit", "topic", "partition_index", "told_active_consumer", "msg_rate_out", "msg_throughput_out"
-    )
-
-
-def by_unit_and_topic(rows: DataFrame, count: int) -> DataFrame:
-    """Numbered rows of ``count`` units with each in one partition, its topics in the order of their names."""
-    # Neighbours together, so that a task reads few row groups of units; a thousand times, so that tasks are equal.
-    together = min(max(count // 1000, 1), UNITS_TOGETHER)
-    return rows.repartition(fn.floor(fn.col("unit") / together)).sortWithinPartitions("unit", "topic")
+        "unit", "topic", "partition_index", "told_active_consumer",
+        # The rules count with 0 where an answer has no rate.
+        *(fn.coalesce(name, fn.lit(0.0)).alias(name) for name in ("msg_rate_out", "msg_throughput_out")),
+    )  # fmt: skip
 
 
 def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:

@@ -24,9 +24,7 @@ from engine.failover.bulk_policies import Change, Places, change_of, unit_rules
 from pipeline.batches import same_text
 from pipeline.manifests import parts_of
 from pipeline.schemas import Table
-from pipeline.sink import Parts
 from pipeline.storage import Place, for_arrow
-from pipeline.writing import Draft
 
 SUMMED: Final = ("partitions", "moved", "msg_rate_out", "msg_throughput_out")
 """The sums of every slot under a policy."""
@@ -44,8 +42,6 @@ UNITS: Final = Table(
      "new_levels array<bigint>?"),
 )  # fmt: skip
 """``topic``: its first one by name; ``start`` and ``end``: its slots. The new list is empty where nothing changes."""
-HELD: Final = Table("held", ("unit bigint", "held array<bigint>"))
-"""The partitions of each slot of a unit under the rule in force."""
 SUMS: Final = Table("sums", ("policy string", "slot bigint", *(f"{name} double" for name in SUMMED)))
 """What one task counted, for slots that occur; each row group is of one policy."""
 
@@ -132,16 +128,3 @@ class SlotSums:
                     for sums, name in zip(result, SUMMED, strict=True):
                         sums[slots[inside] - begin] += rows[name].to_numpy()[inside]
         return result
-
-
-def write_held(draft: Draft, fleet: FleetUnits, sums: SlotSums) -> Place:
-    """Write ``HELD`` from the sums of all tasks, and return its file."""
-    folder = draft.aside("tables")
-    with Parts(folder, draft.stamp, 0) as parts, pq.ParquetFile(for_arrow(fleet.file)) as parquet:
-        for batch in parquet.iter_batches(UNITS_TOGETHER, columns=["unit", "start", "end"]):
-            start, end = batch["start"].to_numpy(), int(batch["end"][-1].as_py())
-            held = sums.of(NOW, int(start[0]), end)[0].astype(np.int64)
-            lists = pa.ListArray.from_arrays(pa.array(np.append(start, end) - start[0], pa.int32()), pa.array(held))
-            parts.write(HELD, pa.table([batch["unit"], lists], names=list(HELD.names)))
-        parts.close()
-    return parts_of(folder / HELD.name)[0]

@@ -24,6 +24,17 @@ def exact_sum(name: str) -> Column:
     return fn.coalesce(fn.sum(fn.col(name).try_cast(_EXACT)).cast("double"), fn.lit(0.0))
 
 
+def known_sum(column: Column) -> Column:
+    """A sum, null where one of the rows has no number: what is not reported is not 0."""
+    return fn.when(fn.count(column) == fn.count("*"), fn.sum(column))
+
+
+def known_rate(name: str) -> Column:
+    """The same of a column of rates, in decimals; a rate beyond them is ignored."""
+    whole = fn.coalesce(fn.sum(fn.col(name).try_cast(_EXACT)).cast("double"), fn.lit(0.0))
+    return fn.when(fn.count(fn.col(name)) == fn.count("*"), whole)
+
+
 def failover_units(loads: DataFrame) -> DataFrame:
     """Rows of ``subscription_loads`` under the policy in force, in the form of ``worst_subscriptions``."""
     return loads.where("in_force").select(
@@ -67,9 +78,11 @@ def _finding_counts(findings: DataFrame, by: list[str]) -> DataFrame:
 
 
 def traffic_of(subscriptions: DataFrame) -> DataFrame:
-    """The message rate and backlog of each subscription and type, summed over its topics and partitions."""
+    """The message rate and backlog of each subscription and type, summed over its topics and partitions; null where an
+    answer lacks one of the numbers."""
     return subscriptions.groupBy(*SUBSCRIPTION, "type").agg(
-        exact_sum("msg_rate_out").alias("msg_rate_out"), fn.sum("msg_backlog_entries").alias("msg_backlog_entries")
+        known_rate("msg_rate_out").alias("msg_rate_out"),
+        known_sum(fn.col("msg_backlog_entries")).alias("msg_backlog_entries"),
     )
 
 
@@ -81,8 +94,11 @@ def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFram
     """
     counted = _finding_counts(findings.where("subscription <> ''"), [*SUBSCRIPTION])
     rows = units.join(counted, [*SUBSCRIPTION], "left")
-    rows = rows.join(traffic, [*SUBSCRIPTION, "type"], "left")
-    rows = rows.fillna(0, ["findings", "msg_rate_out", "msg_backlog_entries"])
+    # A unit without a dispatcher has no traffic, one whose dispatchers report none has unknown traffic.
+    known = traffic.withColumn("reported", fn.lit(True))
+    rows = rows.join(known, [*SUBSCRIPTION, "type"], "left").fillna(0, ["findings"])
+    for name in ("msg_rate_out", "msg_backlog_entries"):
+        rows = rows.withColumn(name, fn.when(fn.col("reported").isNull(), 0).otherwise(fn.col(name)))
     order = (
         fn.desc_nulls_last("max_over_even"), fn.desc("spare_msg_rate"), fn.desc("idle"), fn.desc("partitions"),
         *SUBSCRIPTION, "type",
@@ -96,8 +112,8 @@ def worst_namespaces(
     """Rows of ``worst_namespaces``: sums over topics, the worst subscription, bundles and findings of each."""
     rates = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
     sums = topics.groupBy(*NAMESPACE).agg(
-        fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in rates),
-        fn.sum("backlog_size_bytes").alias("backlog_size_bytes"),
+        fn.count("*").alias("topics"), *(known_rate(name).alias(name) for name in rates),
+        known_sum(fn.col("backlog_size_bytes")).alias("backlog_size_bytes"), fn.lit(True).alias("reported"),
     )  # fmt: skip
     names = subscriptions.groupBy(*NAMESPACE).agg(fn.count_distinct("subscription").alias("subscriptions"))
     # Of equally uneven subscriptions, the namespace shows the first one in the order of ``worst_subscriptions``.
@@ -120,17 +136,15 @@ def worst_namespaces(
     rows = held.join(sums, [*NAMESPACE], "full")
     for more in (names, uneven, counted):
         rows = rows.join(more, [*NAMESPACE], "left")
-    counts = [
-        "topics",
-        "subscriptions",
-        *rates,
-        "backlog_size_bytes",
-        "bundles",
-        "bundles_to_split",
-        "idle",
-        "findings",
-    ]
-    order = (fn.desc_nulls_last("worst_max_over_even"), fn.desc("findings"), fn.desc("msg_rate_out"), *NAMESPACE)
+    counts = ["topics", "subscriptions", "bundles", "bundles_to_split", "idle", "findings"]
+    for name in (*rates, "backlog_size_bytes"):
+        rows = rows.withColumn(name, fn.when(fn.col("reported").isNull(), 0).otherwise(fn.col(name)))
+    order = (
+        fn.desc_nulls_last("worst_max_over_even"),
+        fn.desc("findings"),
+        fn.desc_nulls_last("msg_rate_out"),
+        *NAMESPACE,
+    )
     return _columns(rows.fillna(0, counts).orderBy(*order), WORST_NAMESPACES)
 
 

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import murmur3_bulk
-from engine.failover.bulk import assign_sorted, single_look_up, sort_topics
+from engine.failover.bulk import sort_topics
 from engine.failover.bulk_ring import Rings, build_rings
+from engine.failover.ring import failover_ring
+from engine.hashing import murmur3_32
 from tests.bench.fleet_support import (
     AS_SHIPPED,
     FULL,
@@ -41,8 +43,9 @@ def rows(size: Size = FULL, look_up_at: tuple[int, ...] = (10, 100, 1_000)) -> l
     rings = build_rings([names])
     result = sort_topics(murmur3_bulk(topics))
     check_equal(peer_all(names, topics, our_hash=True), names, rings, topics)
-    assert cold(topics, names)[result.row].tolist() == assign_sorted(rings, 0, result.hash).tolist()
-    warm_s = median_seconds(lambda: assign_sorted(rings, 0, result.hash), size.rounds)
+    live = failover_ring(tuple(names))
+    assert cold(topics, names)[result.row].tolist() == live.owners_of_sorted(result.hash).tolist()
+    warm_s = median_seconds(lambda: live.owners_of_sorted(result.hash), size.rounds)
     cold_s = median_seconds(lambda: cold(topics, names), size.rounds)
     outcome = []
     for peer, our_hash in ((AS_SHIPPED, False), (WITH_OUR_HASH, True)):
@@ -71,14 +74,13 @@ def look_up_row(topics: list[str], consumers: int, peer: str, our_hash: bool, si
     """One look-up from a name: the mean of many calls, of the best of several rounds in turn."""
     names = consumer_names(consumers)
     rings: Rings = build_rings([names])
-    owner_of, ring = single_look_up(rings), peer_ring(names, our_hash=our_hash)
+    ours, ring = failover_ring(tuple(names)), peer_ring(names, our_hash=our_hash)
     check_equal(peer_all(names, topics, our_hash=True), names, rings, topics)
-    assert [owner_of(topic) for topic in topics] == rings.look_up(0, murmur3_bulk(topics)).tolist()
+    assert [ours.owner_index(murmur3_32(topic)) for topic in topics] == rings.look_up(0, murmur3_bulk(topics)).tolist()
     ours_s, peer_s = best_in_turn(
-        lambda: [owner_of(topic) for topic in topics],
+        lambda: [ours.owner_index(murmur3_32(topic)) for topic in topics],
         lambda: [ring.get_node(topic) for topic in topics],
         4 * size.rounds,
     )
     ours_s, peer_s = ours_s / len(topics), peer_s / len(topics)
-    bar = "" if our_hash else ">= 5x"
-    return Row(f"one look-up among {consumers:,} consumers", ours_s * 1000, peer, peer_s * 1000, bar)
+    return Row(f"one look-up among {consumers:,} consumers", ours_s * 1000, peer, peer_s * 1000)

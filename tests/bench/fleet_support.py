@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -66,20 +66,6 @@ def seconds(work: Callable[[], T]) -> tuple[float, T]:
         return time.perf_counter() - begin, result
     finally:
         gc.enable()
-
-
-def each_seconds(works: Iterable[Callable[[], object]]) -> list[float]:
-    """Wall-clock of each of many short calls, one after the other, without the collector before or between them."""
-
-    def timed() -> list[float]:
-        taken = []
-        for work in works:
-            begin = time.perf_counter()
-            work()
-            taken.append(time.perf_counter() - begin)
-        return taken
-
-    return seconds(timed)[1]
 
 
 def median_seconds(work: Callable[[], object], rounds: int) -> float:

@@ -17,7 +17,6 @@ from tests.bench import (
     decode,
     fleet_hash,
     fleet_ring,
-    fleet_updates,
     large_state,
     presses,
     ring_frame,
@@ -55,7 +54,6 @@ SMALL: Final[dict[str, tuple[Callable[[], list[Row]], int]]] = {
     "fleet_hash": (lambda: fleet_hash.rows(Size(topics=3_000, consumers=12, rounds=1)), 3),
     # The peer of rings takes a tenth of a millisecond for a topic, and is asked many times.
     "fleet_ring": (lambda: fleet_ring.rows(Size(topics=300, consumers=12, rounds=1), (1, 12)), 10),
-    "fleet_updates": (lambda: fleet_updates.rows(Size(topics=3_000, consumers=12, rounds=1)), 8),
     "compare": (lambda: compare.rows(compare.Sizes((20, 3), (30, 4), (200, 20), (200, 20))), 5),
     "why": (lambda: why.rows(topics=50, rounds=1), 2),
     "shedding": (lambda: shedding.rows(brokers=4, bundles=4), 14),

@@ -76,7 +76,7 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
                 join consumers now on now.nr = packed & 4294967295)
               select cluster, subscription, topic, namespace, partition_index,
                      if(pick = 0, 'flag_off', 'flag_on') as policy,
-                     if(pick = 0, 'modulo', 'ring') as rule, false as what_if, active_consumer,
+                     if(pick = 0, 'modulo', 'ring') as rule, active_consumer,
                      active_before, moved, msg_rate_out, msg_throughput_out
               from named) to '{target}/assignments.parquet' (format parquet, compression zstd)"""
         )
@@ -129,7 +129,6 @@ def _rows(table: Any, owners: Any, before: Any, moved: Any, at: int) -> Any:
     columns = {
         "policy": pa.DictionaryArray.from_arrays(same, pa.array([("flag_off", "flag_on")[at]])),
         "rule": pa.DictionaryArray.from_arrays(same, pa.array([("modulo", "ring")[at]])),
-        "what_if": pa.repeat(False, count),
         "active_consumer": owners,
         "active_before": before,
         "moved": pa.array(moved),

@@ -162,21 +162,18 @@ def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple
         after = changes.after((namespace, group, 0, ""), before) if changed else before
         same = carried_over([before], [after]).tolist()
         now = places(Policy.FLAG_OFF, before, topics)
-        kept = [-1 if place < 0 or same[place] == len(after.names) else same[place] for place in now]
         for policy in Policy:
-            ours = places(policy, after, topics, before=kept)
+            ours = places(policy, after, topics)
             for (topic, index), place, was in zip(topics, ours, now, strict=True):
                 row = found[group, topic, policy.value]
                 assert row["active_consumer"] == (after.names[place] if place >= 0 else None)
                 assert row["active_before"] == (before.names[was] if was >= 0 else None)
                 assert row["partition_index"] == index
-                assert row["what_if"] is policy.what_if
                 assert row["msg_rate_out"] == outcome.subscriptions[group, topic][2]
                 carried = same[was] if was >= 0 else len(after.names)
                 assert row["moved"] == (carried != (place if place >= 0 else len(after.names)))
-                if not policy.what_if:
-                    rule = rule_in_force(index, consistent_hashing=policy is Policy.FLAG_ON)
-                    assert row["rule"] == rule.value
+                rule = rule_in_force(index, consistent_hashing=policy is Policy.FLAG_ON)
+                assert row["rule"] == rule.value
                 expected += 1
     assert len(found) == expected
     assert result.summary["tables"]["assignments"] == expected  # type: ignore[index]
@@ -467,7 +464,7 @@ def test_every_cluster_is_under_the_rules_that_it_runs(spark: SparkSession, tmp_
     assert loads["t/new", "flag_off"]["moved"] > 0
     rows = rows_of(out, "assignments")
     plain = {row["rule"] for row in rows if row["namespace"] == "t/old" and row["partition_index"] < 0}
-    assert plain == {"first-connected", "what-if"}
+    assert plain == {"first-connected"}
 
 
 def test_a_job_that_fails_costs_its_own_tables_only(

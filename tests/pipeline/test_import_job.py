@@ -310,7 +310,7 @@ def test_an_answer_that_another_names_counts_with_the_rest(spark: SparkSession, 
     check(target, result)
     assert query(target, "topics", "topic, kind, bundle, msg_rate_out") == [
         ("persistent://t/n/one", "stats", "0x00000000_0xffffffff", 7.0),
-        ("persistent://t/n/two", "broker-stats", "0x00000000_0xffffffff", 0.0),
+        ("persistent://t/n/two", "broker-stats", "0x00000000_0xffffffff", None),
     ]
     assert result.summary["quarantined"]["topics"] == 2  # type: ignore[index]
     assert result.summary["files"]["quarantined"] == 1  # type: ignore[index]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.failover.bulk_policies import PULSARS, Policy
+from engine.failover.bulk_policies import Policy
 from pipeline.jobs.assign_loads import Loads
 from pipeline.schemas import SUBSCRIPTION_LOADS
 
@@ -85,12 +85,12 @@ def test_consumers_of_equal_names_are_the_first_and_the_second_in_every_list() -
         pa.array([["b", "a", "a"], ["a"], ["c"]]),
         [pa.array([""] * 3), pa.array(["t/n"] * 3), pa.array(["s", "s", "u"]), pa.array(["x", "y", "z"])],
     )
-    sums = {policy: np.full((4, 8), [1, 2, 4, 0, 8, 0, 16, 0], dtype=float) for policy in PULSARS}
-    loads = Loads(keys, names, flag=np.array([True, True, False])).tables(PULSARS, sums, np.zeros(8))
+    sums = {policy: np.full((4, 8), [1, 2, 4, 0, 8, 0, 16, 0], dtype=float) for policy in Policy}
+    loads = Loads(keys, names, flag=np.array([True, True, False])).tables(tuple(Policy), sums, np.zeros(8))
     consumers, subscriptions = (rows.to_pylist() for rows in loads)
     assert [(row["subscription"], row["policy"], row["consumer"], row["partitions"]) for row in consumers] == [
-        *[("s", policy.value, *held) for policy in PULSARS for held in (("a", 10), ("a", 4), ("b", 1))],
-        *[("u", policy.value, "c", 16) for policy in PULSARS],
+        *[("s", policy.value, *held) for policy in Policy for held in (("a", 10), ("a", 4), ("b", 1))],
+        *[("u", policy.value, "c", 16) for policy in Policy],
     ]
     assert [(row["subscription"], row["policy"], row["in_force"]) for row in subscriptions] == [
         ("s", "flag_off", False), ("s", "flag_on", True), ("u", "flag_off", True), ("u", "flag_on", False),

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from engine.bulk_hashing import murmur3_bulk
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.failover.bulk import assign, assign_sorted, sort_topics
+from engine.failover.bulk import assign, sort_topics
 from engine.failover.bulk_ring import NOBODY, assign_modulo, build_rings, cohorts, rings_of
 from engine.failover.choose import choose_many, cohort, sort_consumers
-from engine.failover.live import LiveRing
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing
 from engine.hashing import utf8
@@ -63,7 +62,8 @@ def test_every_ring_of_many_owns_hashes_as_the_scalar_ring_does(fleet: Fleet, bi
         asked = hashes_worth_asking(ring)
         expected = [leading[index].consumer_id for index in ring.owner_indices(asked).tolist()]
         assert rings.look_up(number, asked).tolist() == expected
-        assert assign_sorted(rings, number, asked.astype(np.int32)).tolist() == expected
+        sorted_owners = ring.owners_of_sorted(asked.astype(np.int32)).tolist()
+        assert [leading[index].consumer_id for index in sorted_owners] == expected
 
 
 @settings(max_examples=40, deadline=None)
@@ -121,12 +121,10 @@ def test_the_active_consumers_are_those_of_the_scalar_choice(
 def test_cutting_sorted_topics_is_looking_each_up(
     hashes: list[int], consumers: tuple[Consumer, ...], bits: int
 ) -> None:
-    rings = build_rings([[consumer.name for consumer in consumers]], bits=bits)
-    asked = np.array(hashes, dtype=np.int64)
-    topics = sort_topics(asked)
+    ring = FailoverRing(tuple(consumer.name for consumer in consumers), 2**bits)
+    topics = sort_topics(np.array(hashes, dtype=np.int64))
     assert topics.row.tolist() == sorted(range(len(hashes)), key=lambda at: hashes[at])
-    owners = assign_sorted(rings, 0, topics.hash)
-    assert owners.tolist() == rings.look_up(0, asked[topics.row]).tolist()
+    assert ring.owners_of_sorted(topics.hash).tolist() == [ring.owner_index(value) for value in sorted(hashes)]
 
 
 def test_a_name_in_characters_and_in_halves_of_characters_is_one_name() -> None:
@@ -138,8 +136,10 @@ def test_a_name_in_characters_and_in_halves_of_characters_is_one_name() -> None:
         consumers = [Consumer(at, name) for at, name in enumerate(names)]
         expected = [consumer.consumer_id for consumer in sort_consumers(consumers)]
         assert cohorts([names]).members.tolist() == expected
-        live = LiveRing(np.arange(0, 2**31, 2**22, dtype=np.int32), consumers)
-        assert live.owner.tolist() == build_rings([names]).look_up(0, live.hash).tolist()
+        hashes = np.arange(0, 2**31, 2**22, dtype=np.int32)
+        order = sort_consumers(consumers)
+        owners = FailoverRing(tuple(consumer.name for consumer in order)).owners_of_sorted(hashes).tolist()
+        assert [order[index].consumer_id for index in owners] == build_rings([names]).look_up(0, hashes).tolist()
 
 
 def test_nothing_at_all_is_assigned_to_nobody() -> None:
@@ -148,11 +148,8 @@ def test_nothing_at_all_is_assigned_to_nobody() -> None:
     empty = build_rings([[]])
     assert empty.look_up(0, np.array([1])).tolist() == [NOBODY]
     assert assign_modulo(cohorts([[]]), 0, np.array([1])).tolist() == [NOBODY]
-    assert assign_sorted(empty, 0, np.array([1, 2], dtype=np.int32)).tolist() == [NOBODY, NOBODY]
 
 
-def test_a_ring_costs_twelve_bytes_a_point_and_a_topic_eight() -> None:
+def test_a_ring_costs_twelve_bytes_a_point() -> None:
     rings = build_rings([[f"consumer-{at}" for at in range(50)]])
     assert rings.key.nbytes + rings.owner.nbytes == 12 * 50 * 100
-    topics = sort_topics(np.arange(1000))
-    assert topics.hash.nbytes + assign_sorted(rings, 0, topics.hash).nbytes == 8 * 1000

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
+import jsonschema
 import pytest
 
 from engine.admin.files import AnswerFile
@@ -14,6 +16,8 @@ from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.model import Diagnosis, Verdict
 from engine.diagnosis.why import why
 from tests.public_cases.answers import Recorded, recorded
+from tests.schemas import schema_of
+from tests.tui.cli.conftest import Run
 
 TOPIC: Final = "persistent://t/n/x"
 
@@ -106,3 +110,50 @@ def test_without_a_member_no_other_claim_is_made(answer: Recorded, member: str) 
     assert set(_claims(less)) <= set(_claims(whole))
     for diagnosis in less:
         assert all(member not in cause.fields for cause in diagnosis.causes)
+
+
+LACKING: Final = {
+    TOPIC: {
+        "subscriptions": {
+            "s": {"type": "Shared", "consumers": [{"consumerName": "a", "unackedMessages": 3}, {"consumerName": "b"}]},
+            "f": {"type": "Failover", "msgBacklog": 4},
+        }
+    }
+}
+"""Without rates, permits, one count of unacknowledged messages, one backlog and one list of consumers."""
+
+
+def test_a_list_has_what_is_known_and_null_for_the_rest(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(LACKING))
+    rows = {row["subscription"]: row for row in json.loads(run("list", "a.json", "--json").out)["rows"]}
+    members = ("consumers", "idle", "backlog", "out_msgs_per_sec")
+    assert [rows["s"][name] for name in members] == [2, None, None, None]
+    assert [rows["f"][name] for name in members] == [None, None, 4, None]
+
+
+def test_a_screen_has_what_is_known_and_null_for_the_rest(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(LACKING))
+    document = json.loads(run("a.json", "--subscription", "s", "--json").out)
+    jsonschema.validate(document, schema_of("subscription"))
+    reported, (topic,) = document["reported"], document["topics"]
+    for name in ("backlog_entries", "unacked_messages", "messages_in_replay", "messages_delayed", "msgs_per_sec"):
+        assert reported[name] is None
+        assert topic[name] is None
+    assert [(each["permits"], each["unacked_messages"]) for each in reported["consumers"]] == [(None, 3), (None, None)]
+    assert "rates-assumed" in [notice["code"] for notice in document["notices"]]
+
+
+def test_a_diagnosis_without_a_backlog_has_none(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(LACKING))
+    document = json.loads(run("why", "a.json", "--all", "--json").out)
+    jsonschema.validate(document, schema_of("why"))
+    assert {each["subscription"]: each["backlog"] for each in document["subscriptions"]} == {"s": None, "f": 4}
+
+
+@pytest.mark.parametrize("rate", [None, 0.0, 2.5])
+def test_a_rate_of_0_is_a_rate(rate: float | None) -> None:
+    value = {"msgRateIn": rate} if rate is not None else {}
+    snapshot = read_moments(AnswerFile("a.json", json.dumps({TOPIC: {"publishers": [], **value}}).encode()))[0].snapshot
+    facts = snapshot.topics[TOPIC]
+    assert (facts.msg_rate_in_msgs_per_sec, facts.publishers) == (rate, 0)
+    assert facts.storage_size_bytes is None

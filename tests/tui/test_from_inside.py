@@ -8,7 +8,7 @@ from engine.cluster.commands import TimelineCommand
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import BranchSummary, Timeline, navigate
 from engine.errors import Rejection
-from engine.scenarios.script.run import SHIPPED_SCRIPTS
+from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
 from tests.tui.screens_under_test import app_of, cluster, main_screen, text_of
 from tests.tui.screens_under_test import run as play
 from tui.kit.help import HelpScreen
@@ -62,7 +62,7 @@ def test_the_palette_has_every_demo_where_somebody_opens_them() -> None:
         def titles() -> set[str]:
             return {command.title for command in app.get_system_commands(app.screen)}
 
-        demos = {f"Demo {name}" for name in SHIPPED_SCRIPTS}
+        demos = {f"Demo {name}: {shipped_script(name).title}" for name in SHIPPED_SCRIPTS}
         assert not demos & titles()
         app.opens_demos = True
         assert demos <= titles()

@@ -18,7 +18,8 @@ from tests.tui.screens_under_test import app_of, cluster, run, text_of
 from tui.app import RingsideApp
 from tui.failover import bindings as main_bindings
 from tui.keys import bindings as keys_bindings
-from tui.kit.help import HelpScreen, key_text
+from tui.kit.bindings import key_text
+from tui.kit.help import HelpScreen
 from tui.kit.screen import DashboardScreen
 from tui.kit.session import Session
 from tui.producers import bindings as producers_bindings

@@ -101,12 +101,14 @@ def test_help_and_palette_are_those_of_the_screen_in_front() -> None:
     app = keys_app(two_kinds())
 
     async def story(pilot: Pilot[int]) -> None:
-        assert "Ring on/off" in {command.title for command in app.get_system_commands(app.screen)}
+        assert "Toggle the consistent-hashing flag (c)" in {
+            command.title for command in app.get_system_commands(app.screen)
+        }
         await pilot.press("n")
         await pilot.pause()
         commands = {command.title: command for command in app.get_system_commands(app.screen)}
-        assert "Mode" in commands
-        assert "Ring on/off" not in commands
+        assert "Change how keys are shared (m)" in commands
+        assert "Toggle the consistent-hashing flag (c)" not in commands
         await pilot.press("question_mark")
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)

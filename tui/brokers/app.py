@@ -11,8 +11,8 @@ from textual.screen import Screen
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
 from themes import stylesheet
 from themes.palettes import Depth, ThemeName
-from tui.brokers.bindings import GROUPS
 from tui.brokers.screen import BrokersScreen
+from tui.kit.command_palette import key_commands
 from tui.kit.themed_app import ThemedApp
 
 
@@ -50,15 +50,9 @@ class BrokersApp(ThemedApp):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every key of the screen by its words."""
-        for _, bindings in GROUPS:
-            for binding in bindings:
-                if isinstance(screen, BrokersScreen) and binding.action != "none":
-                    yield SystemCommand(
-                        binding.description,
-                        binding.tooltip,
-                        lambda action=binding.action: self.call_later(screen.run_action, action),
-                    )
-        yield SystemCommand("Quit", "Leave Ringside", self.action_quit)
+        if isinstance(screen, BrokersScreen):
+            yield from key_commands(screen.key_groups, screen)
+        yield SystemCommand("Quit (q)", "", self.action_quit)
 
     def action_help(self) -> None:
         """All keys."""

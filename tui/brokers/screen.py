@@ -89,6 +89,7 @@ class BrokersScreen(TableScreen):
     AUTO_FOCUS = "#table"
     filename = "brokers.csv"
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
+    key_groups = GROUPS
 
     on_close: Callable[[], object] | None = None
     """What leaving means where there is no screen below."""

@@ -46,7 +46,7 @@ PLACE: Final = (
     Binding("escape,b", "close", "Back", tooltip="Back to the main screen"),
 )
 TREE: Final = (
-    Binding("up,down", "none", "Bundle", tooltip="Mark another bundle"),
+    Binding("up,down", "none", "Bundle", tooltip="Next or previous bundle"),
     Binding("pageup,pagedown", "none", "Page", tooltip="A page up or down"),
     Binding("enter", "none", "Next split", tooltip="Mark the bundle that splits next"),
 )

@@ -62,6 +62,7 @@ class BundlesScreen(TableScreen):
     AUTO_FOCUS = "#tree"
     filename = "bundles.csv"
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
+    key_groups = GROUPS
 
     cycle: var[int] = var(0, init=False)
     """The cycle shown, 0 is now."""

@@ -122,6 +122,7 @@ class SplitPreviewScreen(RingsideScreen[None]):
     CSS_PATH = stylesheet("split")
     AUTO_FOCUS = "SplitCard"
     BINDINGS: ClassVar[list[BindingType]] = [*CHOOSE, *DO, *PLACE]
+    key_groups = GROUPS
 
     def __init__(
         self,

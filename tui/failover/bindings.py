@@ -12,11 +12,14 @@ from tui.kit.bindings import (
     COMMAND,
     DIFF,
     HEIRS,
+    HOME,
     SUBSCRIPTIONS,
     TABLE,
     TIME,
+    UNDO,
     WHY,
     ZOOM,
+    by_use,
     grouped,
     panel_keys,
     same_reason,
@@ -27,14 +30,16 @@ CHANGE: Final = (
     Binding("x", "kill", "Kill", tooltip="Kill the selected consumer"),
     Binding("c", "toggle_flag", "Ring on/off", tooltip="Toggle the consistent-hashing flag"),
 )
+EXPLAIN: Final = Binding("f", "explain", "Explain", tooltip="Explain where a topic goes, and why")
+FORECAST: Final = Binding("b", "bundles", "Forecast", tooltip="Bundles over time: what splits next")
 ASK: Final = (
-    Binding("f", "explain", "Explain", tooltip="Explain where a topic goes, and why"),
+    EXPLAIN,
     WHY,
     HEIRS,
     DIFF,
     Binding("v", "next_view", "View", tooltip="Next view of the ring"),
     Binding("s", "split", "Split", tooltip="Preview splits of the marked bundle"),
-    Binding("b", "bundles", "Forecast", show=False, tooltip="Bundles over time: what splits next"),
+    FORECAST,
     Binding("i", "notices", "Notices", show=False, tooltip="Read all notices about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
     BROKERS,
@@ -48,7 +53,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
+BINDINGS: Final = by_use((*CHANGE, UNDO, EXPLAIN, WHY, HEIRS, DIFF, FORECAST, BROKERS, HOME), ASK, TIME, TABLE, PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("P()", "one partition is shown alone on the screen of a Key_Shared subscription"),

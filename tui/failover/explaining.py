@@ -70,7 +70,7 @@ def why_not(rival: Rival, why: FailoverExplanation) -> str:
         case WhyNot.LOST_POINT:
             return f"claims the same point, and {safe_name(why.active.name)} is later in name order"
     assert why.ring is not None and rival.distance is not None
-    return f"its next point is {rival.distance - why.ring.distance:,} farther on"
+    return f"its next point is {rival.distance - why.ring.distance:,} further on"
 
 
 def _others(why: FailoverExplanation) -> list[Remark]:

@@ -246,7 +246,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         view = self.now
         notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
         groups = [
-            ("what is to be seen", [KeyHelp("", state_hint(view))]),
+            ("what you are looking at", [KeyHelp("", state_hint(view))]),
             ("notices", notices or [KeyHelp("", "nothing to note about what is shown")]),
         ]
         self.app.push_screen(HelpScreen(groups, title="notices"))

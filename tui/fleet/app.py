@@ -12,6 +12,7 @@ from textual.screen import Screen
 from themes import stylesheet
 from themes.palettes import Depth, ThemeName
 from tui.fleet.screen import Chosen, FleetScreen, Place
+from tui.kit.command_palette import key_commands
 from tui.kit.themed_app import ThemedApp
 from tui.sources.fleet_results import FleetResults
 
@@ -48,8 +49,10 @@ class FleetApp(ThemedApp):
         return screen
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """All stock commands but Screenshot, which writes a file without asking where."""
-        return [command for command in super().get_system_commands(screen) if command.title != "Screenshot"]
+        """The keys of the lists, and all stock commands but Screenshot, which writes a file without asking where."""
+        if isinstance(screen, FleetScreen):
+            yield from key_commands(screen.key_groups, screen)
+        yield from (command for command in super().get_system_commands(screen) if command.title != "Screenshot")
 
     def action_help(self) -> None:
         """All keys."""

@@ -17,7 +17,7 @@ BINDINGS: Final = (
     Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
     Binding("right", "sort(1)", "Sort", show=False, tooltip="Sort by the next column"),
     Binding("S,left", "sort(-1)", "Sort back", show=False, tooltip="Sort by the column before"),
-    Binding("r", "reverse", "Reverse", tooltip="Turn the order round"),
+    Binding("r", "reverse", "Reverse", tooltip="Reverse the order"),
     Binding("slash", "filter", "Filter", key_display="/", tooltip="Only the rows that fit what is typed"),
     Binding("e", "export", "Export", tooltip="Write the rows, in their order, to a CSV, JSON or Parquet file"),
     TYPED,
@@ -29,7 +29,7 @@ BINDINGS: Final = (
         Binding(str(digit), f"list({digit - 1})", listed.title, show=False, tooltip=f"The list: {_TITLES}")
         for digit, listed in enumerate(LISTS, 1)
     ),
-    Binding("shift+tab", "next_list(-1)", "List before", show=False, tooltip="The list before"),
+    Binding("shift+tab", "next_list(-1)", "Previous", show=False, tooltip="Previous list"),
 )
 MOVING: Final = (
     KeyHelp("up, down, k, j", "move by one row"),

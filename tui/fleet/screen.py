@@ -78,6 +78,7 @@ class FleetScreen(RingsideScreen[None]):
     """The lists over one folder of results. Only rows in sight are built, however many there are."""
 
     CSS_PATH = stylesheet("fleet")
+    key_groups = (("lists", BINDINGS),)
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#rows"
 
@@ -297,7 +298,7 @@ class FleetScreen(RingsideScreen[None]):
         return {
             "list": choice("list NAME", "another list", lists, self.action_list),
             "sort": choice("sort COLUMN", "sort by a column", columns, self._sort_first),
-            "reverse": Typed("reverse", "turn the order round", lambda _: self.action_reverse()),
+            "reverse": Typed("reverse", "reverse the order", lambda _: self.action_reverse()),
             "filter": Typed("filter TEXT", "only the rows that fit, as after /", self._let_through),
             "worst": Typed("worst", "back to the order of the result", lambda _: self.action_worst()),
         }

@@ -15,7 +15,7 @@ from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
-from tui.kit.wording import in_out_rate, out_rate, quantity, safe_name
+from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
@@ -41,7 +41,7 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
         counted(totals.topics, "topic"),
-        f"{quantity(totals.msg_rate_in)} in/s, {quantity(totals.msg_rate_out)} out/s",
+        f"{known_quantity(totals.msg_rate_in)} in/s, {known_quantity(totals.msg_rate_out)} out/s",
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
         counted(totals.bundles, "bundle"),
@@ -175,7 +175,7 @@ def _namespace(row: Mapping[str, Any]) -> str:
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
         parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
-    parts.append(f"{quantity(row['msg_rate_in'])} in/s, {quantity(row['msg_rate_out'])} out/s")
+    parts.append(f"{known_quantity(row['msg_rate_in'])} in/s, {known_quantity(row['msg_rate_out'])} out/s")
     return "; ".join(parts)
 
 

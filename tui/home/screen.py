@@ -51,6 +51,7 @@ class HomeScreen(TableScreen):
     CSS_PATH = stylesheet("home")
     AUTO_FOCUS = "#rows"
     filename = "subscriptions.csv"
+    key_groups = (("this list", BINDINGS),)
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
 
     colours: var[Palette] = var(palette, init=False)
@@ -184,9 +185,7 @@ class HomeScreen(TableScreen):
     def action_help(self) -> None:
         meanings = [KeyHelp(column.heading, column.meaning) for column in columns_of(ListedRow)]
         self.app.push_screen(
-            HelpScreen(
-                [*key_groups([("this list", BINDINGS)]), ("columns, and words before > < = in a filter", meanings)]
-            )
+            HelpScreen([*key_groups(self.key_groups), ("columns, and words before > < = in a filter", meanings)])
         )
 
     def _filter_by(self, text: str) -> None:

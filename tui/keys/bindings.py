@@ -12,12 +12,15 @@ from tui.kit.bindings import (
     COMMAND,
     DIFF,
     HEIRS,
+    HOME,
     SUBSCRIPTIONS,
     TABLE,
     TIME,
+    UNDO,
     WAIT,
     WHY,
     ZOOM,
+    by_use,
     grouped,
     panel_keys,
     same_reason,
@@ -32,8 +35,9 @@ CHANGE: Final = (
     Binding("O", "acknowledge(0)", "Ack all", show=False, tooltip="Let the consumer acknowledge everything"),
     *WAIT,
 )
+EXPLAIN: Final = Binding("f", "explain", "Explain", tooltip="Explain where a key goes, and why")
 ASK: Final = (
-    Binding("f", "explain", "Explain", tooltip="Explain where a key goes, and why"),
+    EXPLAIN,
     WHY,
     HEIRS,
     DIFF,
@@ -65,7 +69,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
+BINDINGS: Final = by_use((*CHANGE, UNDO, EXPLAIN, WHY, HEIRS, DIFF, BROKERS, HOME), ASK, TIME, TABLE, PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",

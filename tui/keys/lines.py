@@ -15,7 +15,7 @@ from themes.palettes import Palette, hex_colour
 from tui.keys.words import key_shown, keys_shown
 from tui.kit.columns import REPORTED_SIGN, Column, Columns, Value
 from tui.kit.reported import name_at, pair_words, seen_text
-from tui.kit.wording import cut_end, fit, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import UNKNOWN, cut_end, fit, known, quantity, safe_name, short_topic, shorten_middle
 
 _SINCE_FROM: Final = 52
 """From this width on a wait says since when."""
@@ -174,16 +174,17 @@ _TOPIC_FROM: Final = 60
 def waits_title(view: ReportedView) -> str:
     """How much waits, as it was reported."""
     if not view.waits and not view.in_replay:
-        return f"{REPORTED_SIGN} nothing"
+        return f"{REPORTED_SIGN} {UNKNOWN if view.in_replay is None else 'nothing'}"
     slots = f" at {counted(view.draining_slots, 'slot')}" if view.draining_slots else ""
-    return f"{REPORTED_SIGN} {counted(view.in_replay, 'message')} in replay{slots}"
+    messages = f"{UNKNOWN} messages" if view.in_replay is None else counted(view.in_replay, "message")
+    return f"{REPORTED_SIGN} {messages} in replay{slots}"
 
 
 def waits_words(view: ReportedView, names: Sequence[str], marked: int) -> str:
     """Who waits for whom, then what the marked slot is."""
     if not view.waits:
-        where = "no slot drains" if view.in_replay else "nothing in replay and no slot that drains"
-        return f"{seen_text(view.time)}: {where}, backlog {view.backlog:,}"
+        where = "nothing in replay and no slot that drains" if view.in_replay == 0 else "no slot drains"
+        return f"{seen_text(view.time)}: {where}, backlog {known(view.backlog)}"
     pairs = ", ".join(pair_words(view, names)) or "no message was held back"
     wait = view.waits[marked if marked < len(view.waits) else 0]
     slot = f"slot {wait.slot}: {name_at(names, wait.holder)} holds {counted(wait.unacked, 'message')}"

@@ -491,7 +491,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
         rules = [KeyHelp("", f"{view.status.rule_text}."), KeyHelp("", f"{view.status.order_rule}.")]
         groups = [
-            ("what is to be seen", [KeyHelp("", keys_state_hint(view))]),
+            ("what you are looking at", [KeyHelp("", keys_state_hint(view))]),
             ("the rule", rules),
             ("the last step", [KeyHelp("", moves_sentence(view.moves))]),
             (luck_title(view.luck), [KeyHelp("", view.luck.sentence)]),

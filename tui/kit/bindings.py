@@ -11,11 +11,11 @@ from textual.keys import _character_to_key
 Groups = tuple[tuple[str, tuple[Binding, ...]], ...]
 """Keys by what they are for."""
 
-COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip="Type a command, as in demo scripts")
+COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip="Type a command (:help lists all)")
 WHY: Final = Binding("w", "why", "Why", tooltip="Why nothing arrives, as reported")
 HEIRS: Final = Binding("h", "heirs", "Heirs", tooltip="Who inherits if the consumer goes")
-BROKERS: Final = Binding("B", "brokers", "Brokers", show=False, tooltip="Brokers: which bundle moves next")
-DIFF: Final = Binding("d", "diff", "Diff", show=False, tooltip="Compare steps, or with the other rule")
+BROKERS: Final = Binding("B", "brokers", "Brokers", tooltip="Brokers: which bundle moves next")
+DIFF: Final = Binding("d", "diff", "Diff", tooltip="Compare steps, or with the other rule")
 WAIT: Final = (
     Binding("full_stop", "wait(10)", "10 ms", key_display=".", show=False, tooltip="Let 10 ms of simulated time pass"),
     Binding(
@@ -29,7 +29,7 @@ WAIT: Final = (
 )
 TABLE: Final = (
     Binding("comma", "sort", "Sort", key_display=",", show=False, tooltip="Sort by the next column"),
-    Binding("semicolon", "turn_round", "Turn", key_display=";", show=False, tooltip="Turn the order round"),
+    Binding("semicolon", "reverse", "Reverse", key_display=";", show=False, tooltip="Reverse the order"),
     Binding("y", "copy", "Copy", show=False, tooltip="Copy the row or the explanation"),
     Binding("e", "export", "Export", show=False, tooltip="Export the table or the screen"),
 )
@@ -41,15 +41,16 @@ GIVE_AWAY: Final = (*(binding for binding in TABLE if binding.action in ("copy",
 """Keys of a screen around a table; sorting is done by the table itself."""
 ZOOM: Final = Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back")
 CLOSE: Final = Binding("escape", "back", "Close", show=False, tooltip="Close what is open")
-HOME: Final = Binding("0", "home_list", "List", show=False, tooltip="List everything, the worst first")
+HOME: Final = Binding("0", "home_list", "List", tooltip="List everything, the worst first")
 SUBSCRIPTIONS: Final = (
     HOME,
-    Binding("n", "subscription(1)", "Next subscription", show=False, tooltip="Show the next subscription"),
-    Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous subscription"),
+    Binding("n", "subscription(1)", "Next subscription", show=False, tooltip="Show the next subscription or topic"),
+    Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous one"),
     Binding("ctrl+f", "find", "Find", show=False, tooltip="Find anything by a part of its name"),
 )
+UNDO: Final = Binding("u", "undo", "Undo", tooltip="Undo: one step back")
 TIME: Final = (
-    Binding("u", "undo", "Undo", tooltip="Undo: one step back"),
+    UNDO,
     Binding("ctrl+r", "redo", "Redo", show=False, tooltip="Redo: one step forward"),
     Binding("left_square_bracket", "step(-1)", "Back", key_display="[", show=False, tooltip="One step back"),
     Binding("right_square_bracket", "step(1)", "Forward", key_display="]", show=False, tooltip="One step forward"),
@@ -86,6 +87,11 @@ def grouped(change: tuple[Binding, ...], ask: tuple[Binding, ...], place: tuple[
     return (("change", change), ("ask", ask), ("time", TIME), ("tables", TABLE), ("panels", (*place, *MOVING)))
 
 
+def by_use(first: Iterable[Binding], *others: Iterable[Binding]) -> tuple[Binding, ...]:
+    """All keys of a screen once; a narrow footer keeps those that come first."""
+    return tuple(dict.fromkeys((*first, *(binding for group in others for binding in group))))
+
+
 def same_reason(keys: str, reason: str) -> dict[str, str]:
     """Map several keys to the one reason why they do nothing here.
 
@@ -93,6 +99,26 @@ def same_reason(keys: str, reason: str) -> dict[str, str]:
     {'s': 'no bundles here', 'b': 'no bundles here'}
     """
     return dict.fromkeys(keys, reason)
+
+
+_SIGNS: Final = {
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "question_mark": "?",
+    "colon": ":",
+    "slash": "/",
+    "circumflex_accent": "^",
+    "escape": "esc",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+}
+
+
+def key_text(key: str, binding: Binding) -> str:
+    """A key as it is printed on the keyboard."""
+    return binding.key_display or _SIGNS.get(key.strip(), key.strip())
 
 
 _NAMED: Final = frozenset({"insert", "delete", "backspace", "space", "enter", "escape", "tab"})

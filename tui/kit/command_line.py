@@ -9,20 +9,16 @@ from textual.screen import Screen
 
 from engine.cluster.grammar.reading import COMMAND_FORMS
 from engine.compare.verdict import Verdict
-from engine.config import FLAG
 from engine.errors import Rejection
 from tui.kit.background import in_background, run_beside
 from tui.kit.help import Group, HelpScreen, KeyHelp, branch_lines
+from tui.kit.prompt import among
 from tui.kit.store import Store
 from tui.kit.suggesting import FORM as SUGGEST_FORM
 from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, question_of
 from tui.kit.verdict_words import verdict_text
 
-COMMAND_LINES: Final = (
-    *(f"{word} " for word in COMMAND_FORMS),
-    *(f"toggle {FLAG}", f"set {FLAG}=true", *SUGGEST_LINES, "help"),
-)
-"""What the prompt completes."""
+_QUESTIONS: Final = among((*SUGGEST_LINES, "branches", "help"))
 PLACEHOLDER: Final = "add NAME, kill NAME, toggle SETTING, topic add …"
 COMMANDS: Final[Sequence[Group]] = (
     ("change the cluster", [KeyHelp(word, form) for word, form in COMMAND_FORMS.items()]),
@@ -64,6 +60,13 @@ class CommandLine:
         elif not self._is_previewing:
             self._is_previewing = True
             run_beside(self._screen, self._preview, group="preview")
+
+    def completions(self, text: str) -> Sequence[str]:
+        """The commands and questions that go on with a text."""
+        from engine.cluster.grammar.completing import completions
+
+        key = self._store.shown.key or None
+        return (*completions(text, self._store.timeline.state, key), *_QUESTIONS(text))
 
     def leave(self) -> None:
         """Forget what was typed."""

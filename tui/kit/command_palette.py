@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from textual import events
-from textual.app import ComposeResult
-from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
+from textual import events
+from textual.app import App, ComposeResult, SystemCommand
+from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.screen import Screen
+
+from tui.kit.bindings import Groups, key_text
 from tui.kit.plain_text import plain
 from tui.kit.prompt import LONGEST_LINE
 from tui.kit.screens import LeavesOnce
@@ -14,16 +20,24 @@ PALETTE_ID = "--command-palette"
 """The id by which Textual recognises an open palette."""
 
 
+def key_commands(groups: Groups, node: App[Any] | Screen[Any]) -> Iterator[SystemCommand]:
+    """What keys of the app or of a screen do, in the words of the help, each with its keys."""
+    for binding in (binding for _, group in groups for binding in group):
+        if binding.action != "none" and binding.tooltip:
+            keys = " ".join(key_text(key, binding) for key in binding.key.split(","))
+            yield SystemCommand(
+                f"{binding.tooltip} ({keys})", "", partial(node.call_later, node.run_action, binding.action)
+            )
+
+
 class PlainCommands(Provider):
     """The system commands of the app, as the stock provider finds them."""
 
     async def discover(self) -> Hits:
-        """Yield all commands by name."""
-        for title, description, callback, shown in sorted(
-            self.app.get_system_commands(self.screen), key=lambda command: command.title
-        ):
+        """Yield all commands: those of the screen come first, in the order of the help."""
+        for title, description, callback, shown in self.app.get_system_commands(self.screen):
             if shown:
-                yield DiscoveryHit(plain(title), callback, text=title, help=description)
+                yield DiscoveryHit(plain(title), callback, text=title, help=description or None)
 
     async def search(self, query: str) -> Hits:
         """Yield the commands that match the query, with the matching characters highlighted."""
@@ -34,7 +48,7 @@ class PlainCommands(Provider):
             if score > 0:
                 for at in places:
                     name = name.stylize(matcher.match_style, at, at + 1)
-                yield Hit(score, name, callback, text=title, help=description)
+                yield Hit(score, name, callback, text=title, help=description or None)
 
 
 class _Commands(CommandList):

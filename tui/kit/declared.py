@@ -15,10 +15,8 @@ from rich.text import Text
 from engine.answer import Kind, TableColumn, Value, columns_of
 from engine.text import visible
 from tui.kit.columns import SAMPLE, Column, Columns, Lines, Order, heading, row_line
-from tui.kit.wording import fit, quantity
+from tui.kit.wording import UNKNOWN, fit, quantity
 
-UNKNOWN: Final = "–"
-"""What nobody reported or computed: not 0."""
 _LEAST: Final = {Kind.NAME: 13, Kind.WORD: 11}
 _MOST: Final = 44
 """From which width on a column of texts gives way, and the largest that it gets, gaps included."""

@@ -16,6 +16,7 @@ from textual.widget import Widget
 from engine.cluster.timeline import BranchSummary
 from engine.text import counted
 from themes import stylesheet
+from tui.kit.bindings import key_text
 from tui.kit.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_subtitle, set_title
 from tui.kit.screens import RingsideModal
 from tui.kit.wording import safe_name
@@ -147,23 +148,3 @@ def key_groups(bindings: Sequence[tuple[str, Sequence[Binding]]]) -> list[tuple[
         if lines:
             groups.append((title, [KeyHelp(" ".join(keys), words) for keys, words in lines.values()]))
     return groups
-
-
-_SIGNS = {
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "left_curly_bracket": "{",
-    "right_curly_bracket": "}",
-    "question_mark": "?",
-    "colon": ":",
-    "slash": "/",
-    "circumflex_accent": "^",
-    "escape": "esc",
-    "pageup": "pgup",
-    "pagedown": "pgdn",
-}
-
-
-def key_text(key: str, binding: Binding) -> str:
-    """A key as it is printed on the keyboard."""
-    return binding.key_display or _SIGNS.get(key.strip(), key.strip())

@@ -176,11 +176,11 @@ ARRANGED_AT_ONCE: Final = 1_000
 
 
 class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
-    """``,`` sorts by the next column and at last by none, ``;`` turns the order round; so do clicks on a heading."""
+    """``,`` sorts by the next column and at last by none, ``;`` reverses the order; so do clicks on a heading."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("comma", "sort", "Sort", key_display=",", show=False, tooltip="Sort by the next column"),
-        Binding("semicolon", "turn_round", "Turn", key_display=";", show=False, tooltip="Turn the order round"),
+        Binding("semicolon", "reverse", "Reverse", key_display=";", show=False, tooltip="Reverse the order"),
     ]
 
     class Arranged(Message):
@@ -264,8 +264,8 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
         at = keys.index(self.order.key) + 1 if self.order.key in keys else 0
         self.sort_by(keys[at] if at < len(keys) else "")
 
-    def action_turn_round(self) -> None:
-        """Turn the order round; rows that are not sorted have none."""
+    def action_reverse(self) -> None:
+        """Reverse the order; rows that are not sorted have none."""
         if self.order.key:
             self._sort(Order(self.order.key, not self.order.descending))
 
@@ -278,13 +278,13 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
         self._sort(Order(key, descending=not isinstance(first, str)))
 
     def heading_clicked(self, x: int) -> None:
-        """Sort by the column of a heading, or turn its order round."""
+        """Sort by the column of a heading, or reverse its order."""
         right = 0
         for column in self._shown_columns():
             right += column.width
             if x < right:
                 if column.key == self.order.key:
-                    self.action_turn_round()
+                    self.action_reverse()
                 elif column in self._sortable([column]):
                     self.sort_by(column.key)
                 return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Final
@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.suggester import SuggestFromList
+from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -68,9 +68,36 @@ def _editing_actions(field: type[Input]) -> Mapping[str, str]:
 
 
 MANY_OPTIONS = 20_000
-"""Above so many the stock suggester, which looks through all of them at every key, is left out."""
+"""Above so many nothing is suggested, since all of them are looked through at every key."""
+Complete = Callable[[str], Sequence[str]]
+"""The lines that go on where a text ends."""
 LONGEST_ERROR_CELLS = 320
 """Four lines of a narrow terminal. An error may quote what was pasted, which would push the panels out of sight."""
+
+
+def among(lines: Sequence[str]) -> Complete:
+    """Those of some lines that begin with the text, whatever its case.
+
+    >>> among(("redo", "release "))("REL")
+    ('release ',)
+    """
+
+    def complete(text: str) -> Sequence[str]:
+        lower = text.casefold()
+        return tuple(line for line in lines if line != text and line.casefold().startswith(lower))
+
+    return complete
+
+
+class _First(Suggester):
+    """Shows the first of the lines that go on with the text."""
+
+    def __init__(self, complete: Complete) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._complete = complete
+
+    async def get_suggestion(self, value: str) -> str | None:
+        return next(iter(self._complete(value)), None) if value else None
 
 
 class Prompt(Vertical):
@@ -127,6 +154,9 @@ class Prompt(Vertical):
         """Where the focus goes when the prompt closes."""
         self._history: dict[str, list[str]] = {}
         self._at = 0
+        self._complete: Complete = among(())
+        self._offered: Sequence[str] = ()
+        """The lines that ``tab`` goes through."""
 
     def compose(self) -> ComposeResult:
         with Horizontal():
@@ -138,7 +168,9 @@ class Prompt(Vertical):
     def is_open(self) -> bool:
         return self.has_class("-open")
 
-    def ask(self, kind: str, mark: str, *, text: str = "", placeholder: str = "", options: Sequence[str] = ()) -> None:
+    def ask(
+        self, kind: str, mark: str, *, text: str = "", placeholder: str = "", options: Sequence[str] | Complete = ()
+    ) -> None:
         """Open for one question; ``options`` complete what is typed, unless they are very many."""
         if not self.is_open and self.screen.focused is not None:
             self.return_to = self.screen.focused
@@ -147,8 +179,10 @@ class Prompt(Vertical):
         self.query_one(".prompt--mark", PlainLabel).update(mark)
         field = self.query_one(Input)
         field.cursor_blink = False
-        few = 0 < len(options) <= MANY_OPTIONS
-        field.suggester = SuggestFromList(options, case_sensitive=False) if few else None
+        if not callable(options):
+            options = among(options if len(options) <= MANY_OPTIONS else ())
+        self._complete, self._offered = options, ()
+        field.suggester = _First(options)
         field.placeholder = placeholder
         field.value = text
         field.cursor_position = len(text)
@@ -191,7 +225,15 @@ class Prompt(Vertical):
         self.post_message(self.Closed(self.kind))
 
     def action_complete(self) -> None:
-        self.query_one(Input).action_cursor_right()
+        """Take the line that is suggested; pressed again, the next one that went on with what was typed."""
+        field = self.query_one(Input)
+        several = len(self._offered) > 1 and field.value in self._offered
+        if not several:
+            self._offered = self._complete(field.value)
+        at = self._offered.index(field.value) + 1 if several else 0
+        if self._offered:
+            field.value = self._offered[at % len(self._offered)]
+            field.cursor_position = len(field.value)
 
     def action_older(self) -> None:
         self._recall(-1)

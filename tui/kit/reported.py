@@ -23,7 +23,7 @@ from engine.views.reported.model import (
 )
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import REPORTED_SIGN, Column, Value
-from tui.kit.wording import quantity, safe_name
+from tui.kit.wording import known, known_quantity, quantity, safe_name
 
 BLOCKED_SIGN: Final = "!"
 """Before whatever cannot be served, on the ring and in tables."""
@@ -120,8 +120,8 @@ def sums_text(view: ReportedView) -> str:
     """The reported sums of a subscription, those that say something."""
     blocked = len(view.blocked)
     parts = [
-        f"backlog {view.backlog:,}",
-        f"{view.unacked:,} unacked",
+        f"backlog {known(view.backlog)}",
+        f"{known(view.unacked)} unacked",
         f"{view.in_replay:,} in replay" if view.in_replay else "",
         f"{view.delayed:,} delayed" if view.delayed else "",
         f"{counted(view.draining_slots, 'slot')} draining" if view.draining_slots else "",
@@ -134,8 +134,8 @@ def sums_text(view: ReportedView) -> str:
 def sums_texts(view: ReportedView) -> tuple[str, ...]:
     """``sums_text`` and shorter forms of it."""
     blocked = f" · {BLOCKED_SIGN} {len(view.blocked):,}" if view.blocked else ""
-    short = f"{REPORTED_SIGN} backlog {quantity(view.backlog)} · {quantity(view.unacked)} unacked{blocked}"
-    return sums_text(view), short, f"{REPORTED_SIGN} backlog {quantity(view.backlog)}{blocked}"
+    short = f"{REPORTED_SIGN} backlog {known_quantity(view.backlog)} · {known_quantity(view.unacked)} unacked{blocked}"
+    return sums_text(view), short, f"{REPORTED_SIGN} backlog {known_quantity(view.backlog)}{blocked}"
 
 
 def pair_words(view: ReportedView, names: Sequence[str]) -> list[str]:
@@ -251,9 +251,13 @@ def reported_cell(consumer: ReportedConsumer | None, column: Column, colours: Pa
         style = f"bold {hex_colour(colours.warn)}" if consumer.obstacles else ""
         return Text(waiting_text(consumer).rjust(column.width - 1) + " ", style, no_wrap=True)
     number = consumer.permits if column.key == "permits" else consumer.unacked
-    sign = "-" if number < 0 else ""
+    sign = "-" if number is not None and number < 0 else ""
     style = hex_colour(colours.dim) if not number else ""
-    return Text(f"{sign}{quantity(abs(number))}".rjust(column.width - 1) + " ", style, no_wrap=True)
+    return Text(
+        f"{sign}{known_quantity(None if number is None else abs(number))}".rjust(column.width - 1) + " ",
+        style,
+        no_wrap=True,
+    )
 
 
 def reported_value(consumer: ReportedConsumer | None, key: str) -> Value:

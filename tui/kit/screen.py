@@ -21,8 +21,7 @@ from engine.errors import Rejection
 from engine.text import counted
 from engine.views.failover.model import TimelineView
 from themes.palettes import Palette, palette
-from tui.kit.bindings import Groups
-from tui.kit.command_line import COMMAND_LINES, PLACEHOLDER, CommandLine
+from tui.kit.command_line import PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
 from tui.kit.footer import KeyFooter, KeyHint, before_always, key_hints
 from tui.kit.help import Group
@@ -70,7 +69,6 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     ``take``), the sentences about it (``hint``, ``hint_with``), its explanations, and what a script selects.
     """
 
-    key_groups: ClassVar[Groups] = ()
     """All keys by what they are for, for help and palette."""
     elsewhere: ClassVar[Mapping[str, str]] = {}
     """Keys of the other screens, and why they do nothing here."""
@@ -312,7 +310,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     # the prompt
 
     def action_command(self) -> None:
-        self.ask("command", ":", placeholder=PLACEHOLDER, options=COMMAND_LINES)
+        self.ask("command", ":", placeholder=PLACEHOLDER, options=self.commands.completions)
 
     def action_filter(self) -> None:
         text = self.list_panel.filter_text
@@ -343,8 +341,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def action_sort(self) -> None:
         self.table_in_use.action_sort()
 
-    def action_turn_round(self) -> None:
-        self.table_in_use.action_turn_round()
+    def action_reverse(self) -> None:
+        self.table_in_use.action_reverse()
 
     @property
     def table_in_use(self) -> RowsTable[Any]:

@@ -11,7 +11,7 @@ names, it paints as often as before, and nothing else differs.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, Generic
+from typing import Any, ClassVar, Final, Generic
 
 from rich.console import RenderableType
 from rich.segment import Segment
@@ -30,6 +30,7 @@ from textual.style import Style
 from textual.visual import RenderOptions, Visual
 from textual.widget import Widget
 
+from tui.kit.bindings import Groups
 from tui.kit.line_table import LineTable
 
 REPORTED_BY: Final = ("textual.widgets.", "tui.")
@@ -93,6 +94,9 @@ class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
 
 class RingsideScreen(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
     """A screen that is painted when nothing is left to arrange, a few sixtieths of a second later at most."""
+
+    key_groups: ClassVar[Groups] = ()
+    """The keys by what they are for, as help and palette list them."""
 
     _arranging = False
     _owes_paint = False

@@ -148,6 +148,20 @@ def quantity(value: float) -> str:
     return f"{value:.0f}{_UNITS[unit]}" if round(value, 1) >= 100 else f"{value:.1f}{_UNITS[unit]}"
 
 
+UNKNOWN: Final = "–"
+"""What nobody reported or computed: not 0."""
+
+
+def known(value: float | None) -> str:
+    """A whole number with its thousands, or a dash for one that nobody reported."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def known_quantity(value: float | None) -> str:
+    """As ``quantity``, or a dash for a number that nobody reported."""
+    return UNKNOWN if value is None else quantity(value)
+
+
 def out_rate(value: float) -> str:
     """Messages per second to consumers."""
     return f"{quantity(value)} out/s"

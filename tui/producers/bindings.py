@@ -6,7 +6,23 @@ from typing import Final
 
 from textual.binding import Binding
 
-from tui.kit.bindings import BROKERS, CLOSE, COMMAND, TABLE, TIME, WAIT, WHY, ZOOM, grouped, panel_keys, same_reason
+from tui.kit.bindings import (
+    BROKERS,
+    CLOSE,
+    COMMAND,
+    HOME,
+    SUBSCRIPTIONS,
+    TABLE,
+    TIME,
+    UNDO,
+    WAIT,
+    WHY,
+    ZOOM,
+    by_use,
+    grouped,
+    panel_keys,
+    same_reason,
+)
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add producers"),
@@ -18,8 +34,9 @@ CHANGE: Final = (
     *WAIT,
     Binding("c", "merge", "Merge", show=False, tooltip="Merge statistics by name or position"),
 )
+EXPLAIN: Final = Binding("f", "explain", "Explain", tooltip="Explain what the next message would do")
 ASK: Final = (
-    Binding("f", "explain", "Explain", tooltip="Explain what the next message would do"),
+    EXPLAIN,
     Binding("v", "next_view", "View", tooltip="Colours by reason, or by producer"),
     Binding("s", "statistics", "Statistics", show=False, tooltip="Add the merged statistics up"),
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
@@ -39,12 +56,11 @@ PANELS: Final = panel_keys(
 PLACE: Final = (
     *PANELS,
     ZOOM,
-    Binding("n", "subscription(1)", "Next", show=False, tooltip="Show the next subscription or topic"),
-    Binding("p", "subscription(-1)", "Previous", show=False, tooltip="Show the previous one"),
+    *SUBSCRIPTIONS,
     CLOSE,
 )
 
-BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
+BINDINGS: Final = by_use((*CHANGE, UNDO, EXPLAIN, WHY, HOME), ASK, TIME, TABLE, PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("P()", "one partition is shown alone on the screen of a Key_Shared subscription"),

@@ -338,7 +338,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
         failing = [KeyHelp(f"{partition}", error) for partition, error in view.partitions.failing[:10]]
         groups = [
-            ("what is to be seen", [KeyHelp("", state_hint(view))]),
+            ("what you are looking at", [KeyHelp("", state_hint(view))]),
             ("statistics", [KeyHelp("", self.statistics.sentence)] if self.statistics is not None else []),
             ("not served", failing),
             ("known keys", known_keys_help(self.store.shown.known_keys())),

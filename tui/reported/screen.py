@@ -19,11 +19,13 @@ from tui.kit.bindings import (
     BROKERS,
     CLOSE,
     COMMAND,
+    HOME,
     SUBSCRIPTIONS,
     TABLE,
     TIME,
     WHY,
     ZOOM,
+    by_use,
     grouped,
     panel_keys,
     same_reason,
@@ -38,7 +40,7 @@ from tui.kit.screen import DashboardScreen
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, StatusLine, fitted_parts, place_among, saved_part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import Remark, namespace_suffix, safe_name, shorten_middle
+from tui.kit.wording import UNKNOWN, Remark, known, namespace_suffix, safe_name, shorten_middle
 from tui.reported.table import SUBSCRIBED, topic_lines, topic_value
 
 NOBODY = "nobody connected"
@@ -79,7 +81,7 @@ def reported_hint(view: SubscriptionView) -> str:
     steps = " Steps of the simulation change nothing of it." if view.status.step else ""
     return (
         f"{kind}: nothing is computed here; {seen_text(seen.time)},"
-        f" {counted(seen.dispatchers, 'topic')}, backlog {seen.backlog:,}. w says why nothing arrives.{steps}"
+        f" {counted(seen.dispatchers, 'topic')}, backlog {known(seen.backlog)}. w says why nothing arrives.{steps}"
     )
 
 
@@ -91,9 +93,9 @@ def consumer_remarks(row: SubscriptionRow, view: SubscriptionView) -> tuple[Rema
         Remark("of", f"{safe_name(row.name)} of {safe_name(view.status.subscription)} ({view.status.type})"),
         Remark("seen", seen_text(view.reported.time).removeprefix("seen ")),
         Remark("blocked" if obstacles else "fine", obstacles or "it asks for messages and is not blocked", main=True),
-        Remark("permits", f"{seen.permits:,}"),
-        Remark("unacked", f"{seen.unacked:,}"),
-        Remark("rate", f"{seen.msgs_per_sec:,.1f} messages per second"),
+        Remark("permits", known(seen.permits)),
+        Remark("unacked", known(seen.unacked)),
+        Remark("rate", UNKNOWN if seen.msgs_per_sec is None else f"{seen.msgs_per_sec:,.1f} messages per second"),
         Remark("got", moment_text(seen.last_consumed_ms)),
         Remark("acked", moment_text(seen.last_acked_ms)),
         Remark("since", safe_name(seen.connected_since) if seen.connected_since else "unknown"),
@@ -119,7 +121,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = (*ASK, *TIME, *TABLE, *PLACE)
+BINDINGS: Final = by_use((*ASK[:-2], HOME), ASK, TIME, TABLE, PLACE)
 GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
     "axcmhdtToOP().>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
@@ -242,7 +244,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
     def action_notices(self) -> None:
         notices = [KeyHelp(f"{at}", notice.text) for at, notice in enumerate(self.now.notices, start=1)]
         groups = [
-            ("what is to be seen", [KeyHelp("", reported_hint(self.now))]),
+            ("what you are looking at", [KeyHelp("", reported_hint(self.now))]),
             ("notices", notices or [KeyHelp("", "nothing to note about what is shown")]),
         ]
         self.app.push_screen(HelpScreen(groups, title="notices"))

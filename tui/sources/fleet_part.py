@@ -119,7 +119,7 @@ def _subscriptions(
             rate,
             throughput,
             backlog,
-            max(waiting or 0, unacked.get((subscription, topic), 0)),
+            max((held for held in (waiting, unacked.get((subscription, topic))) if held is not None), default=None),
         )
         by_topic.setdefault(topic, []).append(facts)
     return {topic: tuple(subscriptions) for topic, subscriptions in by_topic.items()}
@@ -154,7 +154,8 @@ def _consumers(
                "key_hash_ranges")  # fmt: skip
     rows = read_table(folder, "consumers", columns, [*conditions, ("subscription", "in", subscriptions)])
     sums = rows.group_by(["subscription", "topic"]).aggregate([("unacked_messages", "sum")])
-    waiting = {(row["subscription"], row["topic"]): row["unacked_messages_sum"] or 0 for row in sums.to_pylist()}
+    known = (row for row in sums.to_pylist() if row["unacked_messages_sum"] is not None)
+    waiting = {(row["subscription"], row["topic"]): row["unacked_messages_sum"] for row in known}
     topics = pa.array(sorted({name for _, name in sources}), pa.string())
     rows = rows.filter(pc.is_in(rows.column("topic"), topics)).sort_by("position")
     consumers: dict[_Key, list[ConsumerFacts]] = {}

@@ -32,13 +32,13 @@ _DECLARED: Final[Mapping[str, str]] = {
     "worst_subscriptions": "cluster: text, namespace: text, subscription: text, type: text, policy: text,"
     " partitions: whole,"
     " consumers: whole, idle: whole, max_over_mean: real?, max_over_mean_rate: real?, moved: whole,"
-    " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real*,"
-    " msg_backlog_entries: whole*, max_over_even: real?, lists: whole*, spare_msg_rate: real*,"
+    " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real?*,"
+    " msg_backlog_entries: whole?*, max_over_even: real?, lists: whole*, spare_msg_rate: real*,"
     " worst_topic: text?*, worst_consumers: whole?*, worst_active: whole?*,"
     " run_id: text*, snapshot_time: moment?*",
-    "worst_namespaces": "cluster: text, namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real,"
-    " msg_rate_out: real,"
-    " backlog_size_bytes: whole, bundles: whole, bundles_to_split: whole, worst_max_over_even: real?,"
+    "worst_namespaces": "cluster: text, namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real?,"
+    " msg_rate_out: real?,"
+    " backlog_size_bytes: whole?, bundles: whole, bundles_to_split: whole, worst_max_over_even: real?,"
     " worst_subscription: text?, idle: whole, findings: whole, worst_severity: text?",
     "findings": "cluster: text, rule: text, severity: text, severity_level: whole, namespace: text,"
     " subscription: text, bundle: text,"
@@ -59,11 +59,11 @@ _DECLARED: Final[Mapping[str, str]] = {
     "balance_answers": "cluster: text, broker: text, body: bytes, file: text",
     "subscriptions": "cluster: text, subscription: text, topic: text, partitioned_topic: text, type: text,"
     " consumer_set: whole,"
-    " told_active_consumer: text?, msg_rate_out: real, msg_throughput_out: real, msg_backlog_entries: whole?,"
+    " told_active_consumer: text?, msg_rate_out: real?, msg_throughput_out: real?, msg_backlog_entries: whole?,"
     " unacked_messages: whole?, partition_index: whole",
-    "topics": "cluster: text, topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real,"
-    " msg_rate_out: real, msg_throughput_in: real, msg_throughput_out: real, storage_size_bytes: whole,"
-    " backlog_size_bytes: whole, publishers: whole, bundle: text?, kind: text, file: text, run_id: text*",
+    "topics": "cluster: text, topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real?,"
+    " msg_rate_out: real?, msg_throughput_in: real?, msg_throughput_out: real?, storage_size_bytes: whole?,"
+    " backlog_size_bytes: whole?, publishers: whole?, bundle: text?, kind: text, file: text, run_id: text*",
     "consumer_sets": "cluster: text, consumer_set: whole, names: texts",
     "consumers": "cluster: text, namespace: text, subscription: text, topic: text, position: whole, consumer: text,"
     " connected_since: text,"

@@ -191,7 +191,7 @@ def parse_command(
     if not words:
         return Rejection("SyntaxError", f"write a command; known: {known}")
     first = words[0]
-    parse = _PARSERS.get(first.text)
+    parse = PARSERS.get(first.text)
     if parse is None:
         near = get_close_matches(first.text[:40], COMMAND_FORMS, n=1)
         hint = f", did you mean {near[0]}?" if near else ""
@@ -302,7 +302,7 @@ def _branch(line: LineReader) -> TimelineCommand:
     return SwitchBranch(line.number("N"))
 
 
-_PARSERS: Final[Mapping[str, Callable[[LineReader], Command | TimelineCommand]]] = {
+PARSERS: Final[Mapping[str, Callable[[LineReader], Command | TimelineCommand]]] = {
     "add": _add,
     "branch": _branch,
     "end": lambda _: End(),

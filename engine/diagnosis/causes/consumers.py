@@ -36,7 +36,7 @@ def topic_not_loaded(seen: SubscriptionSeen) -> Judgement:
             return "nothing waits"
         listed_without = dispatcher.topic in seen.unloaded
         counts_anew = dispatcher.last.topic.msg_in_counter == 0 and dispatcher.sub.msg_out_counter == 0
-        if not listed_without and not (counts_anew and not dispatcher.last.topic.publishers):
+        if not listed_without and not (counts_anew and dispatcher.last.topic.publishers == 0):
             return "the topic has counted messages since it was loaded"
         how = "no broker had it loaded" if listed_without else "it was loaded a moment ago, and counts from 0"
         before = dispatcher.before

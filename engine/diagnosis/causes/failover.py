@@ -118,11 +118,8 @@ def _unserved(dispatcher: Dispatcher) -> str:
 
 def _has_no_rate(dispatcher: Dispatcher) -> bool:
     """Whether a single moment shows a rate of 0, the average of a minute before it."""
-    rates = (
-        dispatcher.sub.msg_rate_out_msgs_per_sec,
-        *(consumer.facts.msg_rate_out_msgs_per_sec for consumer in dispatcher.consumers),
-    )
-    return dispatcher.before is None and not any(rates)
+    rates = [consumer.facts.msg_rate_out_msgs_per_sec for consumer in dispatcher.consumers]
+    return dispatcher.before is None and dispatcher.sub.msg_rate_out_msgs_per_sec == 0 and not any(rates)
 
 
 def active_differs(seen: SubscriptionSeen) -> Judgement:

@@ -201,7 +201,9 @@ def _acknowledges_slowly(dispatcher: Dispatcher) -> Judgement:
     growth = dispatcher.backlog_growth
     if dispatcher.out and growth is not None and growth <= max(_HOARDED_AT_LEAST, dispatcher.out // 10):
         return "the backlog hardly grows"
-    if dispatcher.before is None and pace and came <= pace * _FASTER:
+    if dispatcher.before is None and pace and came is None:
+        return "the answer lacks msgRateIn"
+    if dispatcher.before is None and pace and came is not None and came <= pace * _FASTER:
         return f"{pace:,.1f} messages/s are acknowledged and {came:,.1f} come in"
     names = tuple(consumer.name for consumer in takers)
     held = sum(consumer.unacked for consumer in takers)
@@ -224,7 +226,7 @@ def _acknowledges_slowly(dispatcher: Dispatcher) -> Judgement:
             ("backlog", dispatcher.backlog),
             ("unread", dispatcher.unread),
             ("permits", sum(consumer.permits for consumer in takers)),
-            ("in_per_s", round(came, 2)),
+            *((("in_per_s", round(came, 2)),) if came is not None else ()),
             *((("acks_per_s", round(pace, 2)),) if pace else ()),
             *((("drain_s", round(left_s)),) if left_s else ()),
         ),
@@ -298,8 +300,9 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
         again = dispatcher.out - dispatcher.came_in + unsent - unsent_before
         if again < _REDELIVERED_AT_LEAST or again < dispatcher.out / 5:
             return "hardly anything went out twice"
-        if not dispatcher.sub.msg_rate_redeliver_msgs_per_sec and again < dispatcher.out / 2:
-            return "msgRateRedeliver is 0"
+        rate = dispatcher.sub.msg_rate_redeliver_msgs_per_sec
+        if not rate and again < dispatcher.out / 2:
+            return "msgRateRedeliver is 0" if rate is not None else "the answer lacks msgRateRedeliver"
         holders = tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)
         return Cause(
             REDELIVERY,
@@ -311,7 +314,7 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
             waiting=dispatcher.backlog,
             numbers=(
                 ("redelivered", again),
-                ("redeliver_rate", round(dispatcher.sub.msg_rate_redeliver_msgs_per_sec, 2)),
+                *((("redeliver_rate", round(rate, 2)),) if rate is not None else ()),
                 ("out", dispatcher.out),
                 ("in", dispatcher.came_in),
                 ("backlog", dispatcher.backlog),
@@ -330,6 +333,8 @@ def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
     out = dispatcher.sub.msg_rate_out_msgs_per_sec
     if not again or not dispatcher.backlog:
         return "one moment shows no redelivery"
+    if out is None:
+        return "the answer lacks msgRateOut"
     if again < out / 5:
         return f"{again:.1f} of {out:.1f} messages/s are redelivered"
     holders = tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)

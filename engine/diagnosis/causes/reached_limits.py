@@ -164,18 +164,22 @@ def backlog_quota(seen: SubscriptionSeen) -> Judgement:
         policy = seen.limits.backlog_policy(topic.name)
         evicts = policy == _EVICTION
         skipped = _skipped(dispatcher) if evicts else 0
-        if not skipped and topic.backlog_size_bytes <= limit:
-            return f"the backlog of {topic.backlog_size_bytes:,} bytes is within the quota of {limit:,}"
+        size = topic.backlog_size_bytes
+        if size is None:
+            return "the answer lacks backlogSize"
+        if not skipped and size <= limit:
+            return f"the backlog of {size:,} bytes is within the quota of {limit:,}"
         if not evicts and (topic.publishers or (dispatcher.came_in or 0) > 0):
             return "producers are connected" if topic.publishers else "messages come in"
+        if not evicts and topic.publishers is None:
+            return "the answer lacks publishers"
         what = (
             f"the backlog quota of {limit:,} bytes throws messages away ({policy}): {skipped:,} were skipped unseen"
             if evicts
-            else f"producers are kept out ({policy}): the backlog has {topic.backlog_size_bytes:,} bytes, the quota"
-            f" {limit:,}"
+            else f"producers are kept out ({policy}): the backlog has {size:,} bytes, the quota {limit:,}"
         )
-        size = str(limit * 2)
-        mend = shell_line("pulsar-admin", "namespaces", "set-backlog-quota", "-l", size, "-p", policy, seen.namespace)
+        raised = str(limit * 2)
+        mend = shell_line("pulsar-admin", "namespaces", "set-backlog-quota", "-l", raised, "-p", policy, seen.namespace)
         return Cause(
             QUOTA,
             Verdict.BLOCKS,
@@ -184,8 +188,8 @@ def backlog_quota(seen: SubscriptionSeen) -> Judgement:
             waiting=dispatcher.backlog,
             numbers=(
                 ("limit_bytes", limit),
-                ("backlog_bytes", topic.backlog_size_bytes),
-                ("publishers", topic.publishers),
+                ("backlog_bytes", size),
+                *((("publishers", topic.publishers),) if topic.publishers is not None else ()),
                 ("backlog", dispatcher.backlog),
                 *((("skipped", skipped),) if evicts else ()),
             ),
@@ -203,7 +207,7 @@ def producers_full(seen: SubscriptionSeen) -> Judgement:
     def decide(dispatcher: Dispatcher) -> Judgement:
         topic = dispatcher.last.topic
         if not topic.publishers:
-            return "no producer is connected"
+            return "no producer is connected" if topic.publishers is not None else "the answer lacks publishers"
         setting = seen.limits.max_producers(topic.name)
         limit = int(_number(setting))
         if not limit or not is_limited(topic.name):
@@ -239,6 +243,8 @@ def _by_age(seen: SubscriptionSeen, dispatcher: Dispatcher) -> Judgement:
     limit_s = seen.limits.backlog_age_limit_s(topic.name)
     if limit_s <= 0:
         return "the topic has no backlog quota"
+    if topic.publishers is None:
+        return "the answer lacks publishers"
     if topic.publishers or dispatcher.came_in != 0 or not dispatcher.backlog:
         return f"the backlog may be {limit_s:,} s old, and producers are not kept out"
     policy = seen.limits.backlog_policy(topic.name, "message_age")

@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.owners import busiest_by_ring, columns_of
 from engine.compare.verdict import shares
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points
 from engine.hashing import HASH_SPACE_SIZE
@@ -157,14 +156,8 @@ def _most_by_ring(ring: FailoverRing, now: Slice) -> int:
     topics = now.topics
 
     def compute() -> int:
-        most = busiest_by_ring(columns_of(now.state, now.subscription), now.subscription.consumers)
-        if most is not None:
-            return most
-        # Topics in hash order are cut at the points instead of being looked up one by one.
-        cuts = np.searchsorted(topics.hash, ring.points.astype(topics.hash.dtype), side="right")
-        counts = np.diff(cuts, prepend=0)
-        counts[0] += len(topics) - cuts[-1]
-        return int(np.bincount(ring.owners, weights=counts).max())
+        owners, counts = ring.stretches(topics.hash)
+        return int(np.bincount(owners, weights=counts).max())
 
     return _most.get((ring, topics), (), compute)
 

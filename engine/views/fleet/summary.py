@@ -22,7 +22,7 @@ FILE_NAME: Final = "summary.json"
 @dataclass(frozen=True, slots=True)
 class FleetTotals:
     """What there is. Rates in messages/s, throughput in bytes/s; ``subscriptions`` counts those of every partition,
-    ``subscription_names`` names in their namespaces."""
+    ``subscription_names`` names in their namespaces. A sum is None where an answer lacks one of its numbers."""
 
     topics: int = 0
     partitioned_topics: int = 0
@@ -35,20 +35,19 @@ class FleetTotals:
     clusters: int = 0
     brokers: int = 0
     bundles: int = 0
-    msg_rate_in: float = 0.0
-    msg_rate_out: float = 0.0
-    msg_throughput_in: float = 0.0
-    msg_throughput_out: float = 0.0
-    storage_size_bytes: int = 0
-    backlog_size_bytes: int = 0
+    msg_rate_in: float | None = 0.0
+    msg_rate_out: float | None = 0.0
+    msg_throughput_in: float | None = 0.0
+    msg_throughput_out: float | None = 0.0
+    storage_size_bytes: int | None = 0
+    backlog_size_bytes: int | None = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyTotals:
-    """All Failover subscriptions under one policy; ``what_if``: a policy that no Pulsar release has."""
+    """All Failover subscriptions under one policy."""
 
     policy: str
-    what_if: bool
     in_force: bool
     partitions: int
     idle: int
@@ -114,8 +113,8 @@ class WorstSubscription:
     consumers. ``worst_topic``: the first topic with the list of consumers that makes ``max_over_even``, which has
     ``worst_consumers``, of which ``worst_active`` have a partition.
 
-    ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions; summaries of
-    earlier releases lack them.
+    ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions, None where an
+    answer lacks one of the numbers; summaries of earlier releases lack them.
     """
 
     cluster: str
@@ -133,8 +132,8 @@ class WorstSubscription:
     verdict: str | None
     findings: int
     worst_severity: str | None
-    msg_rate_out: float = 0.0
-    msg_backlog_entries: int = 0
+    msg_rate_out: float | None = 0.0
+    msg_backlog_entries: int | None = 0
     max_over_even: float | None = None
     lists: int = 1
     spare_msg_rate: float = 0.0
@@ -151,11 +150,11 @@ class WorstNamespace:
     namespace: str
     topics: int
     subscriptions: int
-    msg_rate_in: float
-    msg_rate_out: float
-    msg_throughput_in: float
-    msg_throughput_out: float
-    backlog_size_bytes: int
+    msg_rate_in: float | None
+    msg_rate_out: float | None
+    msg_throughput_in: float | None
+    msg_throughput_out: float | None
+    backlog_size_bytes: int | None
     bundles: int
     bundles_to_split: int
     worst_max_over_even: float | None
@@ -359,7 +358,9 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
         labels = (("run_id", summary.run_id),)
         yield Family("ringside_fleet_snapshot_seconds", "the moment of the latest answer", (Sample(moment, labels),))
     for name, meaning in _TOTALS.items():
-        yield _single(name, meaning, getattr(summary.totals, name))
+        value = getattr(summary.totals, name)
+        if value is not None:
+            yield _single(name, meaning, value)
     yield _single("jobs_failed", "jobs of the last run that could not be finished", len(summary.failed))
     if "import" in summary.jobs:
         yield _single("records", "records that were read", summary.records.read)

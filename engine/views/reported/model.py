@@ -29,20 +29,21 @@ class ReportedConsumer:
     ``waiting_slots`` are the slots (Key_Shared) at which messages for it were held back, ``blocked_attempts`` how
     often, and ``holders`` the positions of those who must acknowledge first. ``draining`` slots drain at this consumer.
     ``obstacles`` are codes, the worst first; empty for one that can be served. Times are epoch milliseconds, 0 for
-    never; texts are as the broker printed them where it was seen first.
+    never; texts are as the broker printed them where it was seen first. Sums are None where an answer lacks one
+    of their numbers.
     """
 
     name: str
-    permits: int = 0
-    unacked: int = 0
-    waiting: int = 0
+    permits: int | None = 0
+    unacked: int | None = 0
+    waiting: int | None = 0
     active: int = 0
     waiting_slots: int = 0
     blocked_attempts: int = 0
     holders: tuple[int, ...] = ()
     draining: int = 0
     obstacles: tuple[str, ...] = ()
-    msgs_per_sec: float = 0.0
+    msgs_per_sec: float | None = 0.0
     last_acked_ms: int = 0
     last_consumed_ms: int = 0
     connected_since: str = ""
@@ -173,7 +174,8 @@ class ReportedView:
 
     ``computed_from`` is 0 while this is what a screen shows, else the first step of the simulation, from which on
     numbers are computed and these are left behind. ``dispatchers`` counts topics and partitions. ``blocked_topics``
-    are those with an active consumer, or a subscription, that cannot be served. ``waits`` are the draining slots, those
+    are those with an active consumer, or a subscription, that cannot be served. Sums are None where an answer lacks one
+    of their numbers. ``waits`` are the draining slots, those
     with most attempts first, ``pairs`` who waits for whom. ``events`` are those up to this moment, the oldest first.
     ``marks`` are the places on the ring where messages are held back: slots, or hashes of topics. ``comparison`` holds
     what was reported beside the model; None where it was not compared.
@@ -182,11 +184,11 @@ class ReportedView:
     time: SeenTime
     type: str
     dispatchers: int
-    backlog: int
-    unacked: int
-    in_replay: int
-    delayed: int
-    msgs_per_sec: float
+    backlog: int | None
+    unacked: int | None
+    in_replay: int | None
+    delayed: int | None
+    msgs_per_sec: float | None
     blocked_dispatchers: int
     draining_slots: int
     consumers: tuple[ReportedConsumer, ...]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from engine.admin.facts import NotReported
 from engine.cluster.state import ClusterState, shown_places
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import Dispatcher
@@ -32,15 +33,18 @@ class SubscriptionRow:
 
 @dataclass(frozen=True, slots=True)
 class TopicRow:
-    """One topic or partition. ``active`` is the position of the active consumer, -1 for none or where all are."""
+    """One topic or partition. ``active`` is the position of the active consumer, -1 for none or where all are.
+
+    Numbers that the answer does not have are None.
+    """
 
     name: str
-    backlog: int
-    unacked: int
-    in_replay: int
-    delayed: int
-    msgs_per_sec: float
-    consumers: int
+    backlog: int | None
+    unacked: int | None
+    in_replay: int | None
+    delayed: int | None
+    msgs_per_sec: float | None
+    consumers: int | None
     active: int
     blocked: bool
 
@@ -135,7 +139,7 @@ def subscription_view(
             SubscriptionRow(at, consumer.name, letter_tag(at), at, consumer)
             for at, consumer in enumerate(view.consumers)
         ),
-        topics=tuple(sorted(rows, key=lambda row: (-row.backlog, row.name))),
+        topics=tuple(sorted(rows, key=lambda row: (-(row.backlog or 0), row.name))),
         reported=view,
         events=(EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, 0),),
         timeline=timeline_view(timeline),
@@ -146,12 +150,12 @@ def subscription_view(
 def _topic(dispatcher: Dispatcher, active: int, blocked: Collection[str]) -> TopicRow:
     return TopicRow(
         name=dispatcher.topic,
-        backlog=dispatcher.backlog,
+        backlog=dispatcher.sub.msg_backlog_entries,
         unacked=unacked_of(dispatcher),
-        in_replay=dispatcher.replay,
-        delayed=dispatcher.delayed,
+        in_replay=dispatcher.sub.msg_in_replay,
+        delayed=dispatcher.sub.msg_delayed,
         msgs_per_sec=dispatcher.sub.msg_rate_out_msgs_per_sec,
-        consumers=len(dispatcher.consumers),
+        consumers=None if isinstance(dispatcher.sub.consumers, NotReported) else len(dispatcher.consumers),
         active=active,
         blocked=dispatcher.topic in blocked,
     )

@@ -11,7 +11,7 @@ from itertools import pairwise
 from operator import is_
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from engine.admin.facts import ConsumerFacts, Snapshot
+from engine.admin.facts import ConsumerFacts, NotReported, Snapshot, total
 from engine.admin.moments import Moment, combined
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import Subscription
@@ -289,12 +289,12 @@ class _Sum:
     """One consumer over many dispatchers."""
 
     first: ConsumerFacts | None = None
-    permits: int = 0
-    unacked: int = 0
-    waiting: int = 0
+    permits: int | None = 0
+    unacked: int | None = 0
+    waiting: int | None = 0
     active: int = 0
     draining: int = 0
-    msgs_per_sec: float = 0.0
+    msgs_per_sec: float | None = 0.0
     last_acked_ms: int = 0
     last_consumed_ms: int = 0
     obstacles: set[str] = field(default_factory=set)
@@ -304,10 +304,10 @@ class _Sum:
 
     def add(self, facts: ConsumerFacts) -> None:
         self.first = self.first or facts
-        self.permits += facts.available_permits or 0
-        self.unacked += facts.unacked_messages or 0
+        self.permits = total((self.permits, facts.available_permits))
+        self.unacked = total((self.unacked, facts.unacked_messages))
         self.draining += len(facts.draining)
-        self.msgs_per_sec += facts.msg_rate_out_msgs_per_sec
+        self.msgs_per_sec = total((self.msgs_per_sec, facts.msg_rate_out_msgs_per_sec))
         self.last_acked_ms = max(self.last_acked_ms, facts.last_acked_ms or 0)
         self.last_consumed_ms = max(self.last_consumed_ms, facts.last_consumed_ms or 0)
 
@@ -374,14 +374,14 @@ def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
         time=_NO_TIME,
         type=seen.type,
         dispatchers=len(dispatchers),
-        backlog=sum(dispatcher.backlog for dispatcher in dispatchers),
-        unacked=sum(unacked_of(dispatcher) for dispatcher in dispatchers),
-        in_replay=sum(dispatcher.replay for dispatcher in dispatchers),
-        delayed=sum(dispatcher.delayed for dispatcher in dispatchers),
-        msgs_per_sec=sum(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
+        backlog=total(dispatcher.sub.msg_backlog_entries for dispatcher in dispatchers),
+        unacked=total(unacked_of(dispatcher) for dispatcher in dispatchers),
+        in_replay=total(dispatcher.sub.msg_in_replay for dispatcher in dispatchers),
+        delayed=total(dispatcher.sub.msg_delayed for dispatcher in dispatchers),
+        msgs_per_sec=total(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
         blocked_dispatchers=sum(bool(dispatcher.sub.blocked_on_unacked) for dispatcher in dispatchers),
         draining_slots=len(waits),
-        consumers=tuple(total.done(name) for total, (name, _) in zip(sums, rows, strict=True)),
+        consumers=tuple(row.done(name) for row, (name, _) in zip(sums, rows, strict=True)),
         waits=tuple(waits),
         pairs=_pairs(waits),
         blocked_topics=tuple(blocked_topics),
@@ -410,9 +410,13 @@ def _names_of(rows: Sequence[tuple[int, str]]) -> list[Name]:
     return [(name, numbers[consumer_id]) for consumer_id, name in rows]
 
 
-def unacked_of(dispatcher: Dispatcher) -> int:
-    """Unacknowledged messages: a Failover subscription has them at its consumers only."""
-    return max(dispatcher.unacked, sum(consumer.unacked_messages or 0 for consumer in dispatcher.sub.consumers))
+def unacked_of(dispatcher: Dispatcher) -> int | None:
+    """Unacknowledged messages: a Failover subscription has them at its consumers only. None where they are nowhere."""
+    own = dispatcher.sub.unacked_messages
+    of_consumers = total(consumer.unacked_messages for consumer in dispatcher.sub.consumers)
+    if isinstance(dispatcher.sub.consumers, NotReported) or of_consumers is None:
+        return own
+    return max(own or 0, of_consumers) if own is not None or dispatcher.sub.consumers else None
 
 
 def _obstacles(
@@ -439,10 +443,11 @@ def _obstacles(
             codes.add(NO_PERMITS)
         blocked += bool(codes)
         if name in positions:
-            total = sums[positions[name]]
-            total.obstacles |= codes
-            total.active += of_one
-            total.waiting += dispatcher.backlog if of_one else 0
+            row = sums[positions[name]]
+            row.obstacles |= codes
+            row.active += of_one
+            if of_one:
+                row.waiting = total((row.waiting, sub.msg_backlog_entries))
     return bool(served) and blocked == len(served)
 
 

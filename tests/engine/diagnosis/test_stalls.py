@@ -133,7 +133,7 @@ def test_an_old_shape_shows_how_order_is_kept(rate: float, verdict: str) -> None
 
     members = [member("a", 600, 0), member("b", 998, 1)]
     shown: Stats = {"msgBacklog": 51, "unackedMessages": 1, "msgDelayed": 0, "type": "Key_Shared", "consumers": members}
-    shown |= {"blockedSubscriptionOnUnackedMsgs": False}
+    shown |= {"msgRateOut": 0.0, "blockedSubscriptionOnUnackedMsgs": False}
     first = of_stats({"msgRateIn": rate, "publishers": [], "subscriptions": {"s": shown}}).causes[0]
     assert (first.id, first.verdict.value) == ("keyshared_recently_joined", verdict)
     assert (first.by, first.blocked, first.number("waiting")) == (("b",), ("a",), 50)

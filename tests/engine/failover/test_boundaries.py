@@ -13,7 +13,6 @@ from engine.failover.bulk import assign
 from engine.failover.bulk_ring import NOBODY, build_rings, cohorts
 from engine.failover.choose import levels_overflow, sort_consumers, sort_once
 from engine.failover.explain import WhyNot, explain_choice, rivals_of
-from engine.failover.live import LiveRing, Membership, no_moves
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, scalar_ring
 from engine.hashing import murmur3_32
@@ -97,15 +96,6 @@ def test_a_consumer_without_a_point_of_its_own_says_so() -> None:
     assert reasons == {WhyNot.NO_POINT, WhyNot.FARTHER_POINT, WhyNot.LOST_POINT}
 
 
-def test_of_equal_names_the_one_that_came_last_ranks_last_whatever_its_number() -> None:
-    members = Membership([Consumer(number, "a") for number in (9, 5, 3, 4)])
-    assert members.cohort() == [9, 5, 3, 4]
-    members.remove(9)
-    members.add(Consumer(1, "a"))
-    assert members.cohort() == [5, 3, 4, 1]
-    assert Membership().cohort_size == 0 and Membership().cohort() == []
-
-
 def test_a_release_without_the_flag_takes_partitions_by_modulo_in_bulk_too() -> None:
     old = behaviour_of("2.11.0")
     assert isinstance(old, ReleaseBehaviour)
@@ -122,15 +112,3 @@ def test_columns_of_owners_are_32_bit_also_where_there_is_nobody() -> None:
         assert (owners.dtype, owners.tolist()) == (np.int32, [NOBODY, NOBODY])
     assert build_rings([[]]).look_up(0, hashes).dtype == np.int32
     assert build_rings([["a"], []]).look_up(np.array([0, 1]), hashes).dtype == np.int32
-    none = no_moves()
-    assert [each.dtype for each in (none.topic, none.old_owner, none.new_owner)] == [np.int64, np.int32, np.int32]
-
-
-def test_a_ring_that_lost_its_last_consumer_has_nobody() -> None:
-    live = LiveRing(np.sort(np.array([1, 5, 9], dtype=np.int32)), [Consumer(1, "a"), Consumer(2, "b")])
-    live.leave(1)
-    assert set(live.owner.tolist()) == {2}
-    live.leave(2)
-    assert (live.owner.dtype, live.owner.tolist()) == (np.int32, [NOBODY] * 3)
-    live.join(Consumer(7, "c"))
-    assert set(live.owner.tolist()) == {7}

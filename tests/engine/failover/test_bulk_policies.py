@@ -12,10 +12,8 @@ from engine.bulk_hashing import murmur3_bulk
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.bulk import Changes, ConsumerList, carried_over, slots_of
 from engine.failover.bulk_policies import (
-    PULSARS,
     Change,
     Choice,
-    FewestMoves,
     Partitions,
     Policy,
     change_of,
@@ -62,24 +60,8 @@ def change(
 
 
 def choices_of(made: Change, partitions: Partitions) -> dict[Policy, Choice]:
-    """Every policy; the fewest moves are given the topics in two pieces, as a task gets them."""
     now = made.now(partitions)
-    result = {policy: made.under(policy, partitions, now) for policy in PULSARS}
-    after = np.empty(len(partitions.unit), dtype=np.int64)
-    for unit in np.unique(partitions.unit).tolist():
-        rows = np.flatnonzero(partitions.unit == unit)
-        kept = made.kept_members(unit, now.before[rows])
-        members = made.new.members(unit)
-        moves = FewestMoves(np.bincount(kept[kept >= 0], minlength=len(members)), len(rows))
-        half = len(rows) // 3
-        member = np.concatenate([moves.place(kept[:half]), moves.place(kept[half:])])
-        after[rows] = made.new_slots.of(partitions.unit[rows], np.append(members, -1)[member])
-    result[Policy.FEWEST_MOVES] = Choice(now.before_place, now.before, after)
-    return result
-
-
-def fewest_moves(before: np.ndarray, members: int) -> np.ndarray:
-    return FewestMoves(np.bincount(before[before >= 0], minlength=members), len(before)).place(before)
+    return {policy: made.under(policy, partitions, now) for policy in Policy}
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,9 +81,8 @@ def test_every_policy_picks_what_the_plain_one_picks_before_and_after_a_change(
         same = carried_over([before[number]], [after[number]])
         start = places(Policy.FLAG_OFF, before[number], here, release)
         carried = [int(same[place]) if place >= 0 else nobody for place in start]
-        kept = [-1 if place == nobody else place for place in carried]
         for policy, choice in choices.items():
-            expected = places(policy, after[number], here, release, kept)
+            expected = places(policy, after[number], here, release)
             outcome = (choice.after[rows] - result.new_slots.start[number]).tolist()
             assert outcome == [nobody if place < 0 else place for place in expected], policy
             assert choice.before_place[rows].tolist() == start, policy
@@ -118,25 +99,6 @@ def test_the_flag_alone_moves_partitions_and_the_rule_in_force_none(in_force: Po
     assert moved[in_force] == 0
     other = Policy.FLAG_ON if in_force is Policy.FLAG_OFF else Policy.FLAG_OFF
     assert 80 < moved[other] == moved[Policy.FLAG_ON] + moved[Policy.FLAG_OFF]
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.integers(-1, 4), max_size=40), st.integers(1, 5))
-def test_fewest_moves_is_even_and_no_even_share_needs_fewer(before: list[int], members: int) -> None:
-    now = np.array([place if place < members else -1 for place in before], dtype=np.int64)
-    after = fewest_moves(now, members)
-    held = np.bincount(after, minlength=members)
-    assert held.max() - held.min() <= 1
-    have = np.bincount(now[now >= 0], minlength=members)
-    extra = len(now) % members
-    # At most ``extra`` members may keep one above the floor; the richest gain most by it.
-    surplus = np.sort(np.maximum(have - len(now) // members, 0))[::-1]
-    least = int((now < 0).sum() + surplus.sum() - (surplus[:extra] > 0).sum())
-    assert int((after != now).sum()) == least
-
-
-def test_without_members_there_is_nobody_to_move_to() -> None:
-    assert fewest_moves(np.array([-1, -1]), 0).tolist() == [-1, -1]
 
 
 def test_changes_take_away_first_and_add_on_the_leading_level() -> None:

@@ -34,8 +34,8 @@ SUMMARY = FleetSummary(
     ("import", "assign"),
     FleetTotals(topics=1_000_000, namespaces=3, bundles=12, msg_rate_in=1234.5),
     (
-        PolicyTotals("flag_off", False, True, 7, 1, 0, 0, 2.5),
-        PolicyTotals("fewest_moves", True, False, 7, 0, 3, 2, 1.25),
+        PolicyTotals("flag_off", True, 7, 1, 0, 0, 2.5),
+        PolicyTotals("flag_on", False, 7, 0, 3, 2, 1.25),
     ),
     (KeyModeTotals("auto_split", True, None, {"HOT_KEY": 2}),),
     (WorstSubscription("east", "t/n", "s\x1b[31m", "Failover", "flag_off", 7, 3, 1, 2.5, 3.0, 0, 0, None, 2, "error"),),
@@ -61,7 +61,7 @@ def test_a_summary_is_read_again_and_equal_ones_have_equal_bytes() -> None:
 def test_the_page_tells_the_worst_and_no_name_can_draw(run: Run, tmp_path: Path) -> None:
     ran = run("fleet", "open", str(saved(tmp_path / "out", summary_text(SUMMARY))), "--once")
     assert ran.code == 0
-    for words in ("1,000,000 topics", "flag_off *", "fewest_moves (what-if)", "hot key 2", "chosen",
+    for words in ("1,000,000 topics", "flag_off *", "flag_on ", "hot key 2", "chosen",
                   "failover-names-collide", "2 (error)"):  # fmt: skip
         assert words in ran.out
     assert "\x1b" not in ran.out
@@ -149,9 +149,8 @@ def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
 
 
 def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A what-if has assignments alone, of which no page can be made: what moves would stand in no output."""
     numbers = {"partitions": 40, "idle": 3, "moved": 1_205, "least_moved": 900, "worst_max_over_even": 1.5}
-    policies = {"fewest_moves": {"what_if": True} | numbers, "flag_off": {"what_if": False} | numbers}
+    policies = {"flag_on": numbers, "flag_off": numbers}
     summary = {
         "job": "assign",
         "tables": {"assignments": 80},
@@ -161,11 +160,11 @@ def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatc
         "agreement": {"reported": 0, "agreeing": 0},
     }
     monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: JobResult("assign", summary))
-    first, _, heads, off, what_if = run("fleet", "assign", "in", "out", "--kill", "c-1").out.splitlines()
+    first, _, heads, off, on = run("fleet", "assign", "in", "out", "--kill", "c-1").out.splitlines()
     assert first == "assign: assignments 80"
     assert heads.split() == ["policy", "worst", "max/even", "idle", "moved", "least"]
     assert off.split() == ["flag_off", "*", "1.50", "3", "1,205", "900"]
-    assert what_if.split() == ["fewest_moves", "(what-if)", "1.50", "3", "1,205", "900"]
+    assert on.split() == ["flag_on", "1.50", "3", "1,205", "900"]
 
 
 def test_run_judges_only_when_asked(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -27,11 +27,11 @@ from engine.verify.report import FactKind
 from tests.engine.diagnosis.answers import consumer, stats
 from tests.engine.scalable import scenes
 from tests.engine.scenarios.recordings import RECORDINGS
+from tests.manual import entries
 from tests.schemas import DOCUMENTS, schema_of
 from tests.tui.cli.conftest import Run
 from tests.tui.fleet_runs import both_days
 from tui.cli.commands import ringside
-from tui.cli.commands.manual import entries
 
 PLAN = str(Path(__file__).parents[3] / "docs" / "plan.toml")
 LOADS = ("open", str(RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"))

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from engine.cluster.grammar.reading import parse_command
+from engine.cluster.state import consumers_of
 from engine.views.failover.model import RuleInForce
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.app import RingsideApp
@@ -16,10 +16,12 @@ from tui.bundles.split_preview import SplitPreviewScreen
 from tui.failover.bindings import BINDINGS
 from tui.failover.bundle_tree import BundleTree
 from tui.failover.dialogs import AddConsumerScreen, PartitionsScreen
-from tui.kit.help import HelpScreen, KeyLines, key_text
+from tui.kit.bindings import key_text
+from tui.kit.help import HelpScreen, KeyLines
 from tui.kit.line_table import LineTable
 from tui.kit.prompt import Prompt
 from tui.kit.ring_panel import RingPanel, ViewMode
+from tui.kit.suggesting import Question, question_of
 
 
 def names(app: RingsideApp) -> list[str]:
@@ -532,7 +534,7 @@ def test_command_palette_runs_a_key_by_its_words() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         commands = {command.title: command for command in app.get_system_commands(app.screen)}
-        commands["Ring on/off"].callback()
+        commands["Toggle the consistent-hashing flag (c)"].callback()
         await pilot.pause()
         assert app.store.shown.failover_view.status.consistent_hashing
 
@@ -589,17 +591,25 @@ def test_groups_of_keys_stand_apart_also_where_one_column_is_below_the_other() -
     run(app, story, (80, 24))
 
 
-def test_commands_of_the_prompt_are_commands_of_the_grammar_or_questions() -> None:
-    from tui.kit.command_line import COMMAND_LINES
-    from tui.kit.suggesting import Question, question_of
+def test_tab_completes_a_command_and_goes_through_what_else_fits() -> None:
+    app = app_of()
 
-    questions = [line for line in COMMAND_LINES if isinstance(question_of(line), Question)]
-    assert len(questions) == 5
-    for line in COMMAND_LINES:
-        if line in (*questions, "help"):
-            continue
-        outcome = parse_command(line, cluster())
-        assert getattr(outcome, "error", "") != "UnknownCommand", line
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("colon", *"ki", "tab")
+        line = main_screen(app).query_one(Input)
+        assert line.value == "kill "
+        names = consumers_of(main_screen(app).store.timeline.state, "billing")
+        for name in [*(name for _, name in names), names[0][1]]:
+            await pilot.press("tab")
+            assert line.value == f"kill {name}"
+        await pilot.press("space", "tab")
+        assert line.value == f"kill {names[0][1]} of"
+        await pilot.press("escape", "colon", *"bran", "tab")
+        assert line.value == "branch "
+        await pilot.press("tab", "escape", "colon", *"suggest ", "tab")
+        assert isinstance(question_of(line.value), Question)
+
+    run(app, story)
 
 
 def test_a_click_on_a_footer_key_does_what_the_key_does() -> None:

@@ -266,7 +266,11 @@ def test_the_command_palette_writes_no_picture_of_the_screen(folder: Path) -> No
         async with app.run_test() as pilot:
             await pilot.pause()
             titles = {command.title for command in app.get_system_commands(app.screen)}
-            assert {"Theme", "Quit"} <= titles and "Screenshot" not in titles
+            assert {
+                "Theme",
+                "Quit",
+                "Only the rows that fit what is typed (/)",
+            } <= titles and "Screenshot" not in titles
 
     asyncio.run(run())
 

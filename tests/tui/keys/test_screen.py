@@ -522,7 +522,7 @@ def test_command_palette_runs_a_key_by_its_words() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         commands = {command.title: command for command in app.get_system_commands(app.screen)}
-        commands["10 ms"].callback()
+        commands["Let 10 ms of simulated time pass (.)"].callback()
         await pilot.pause()
         assert app.store.shown.keys_view.status.now_ms == 10
 

@@ -113,7 +113,6 @@ _COMMANDS: Final = (
         "Serve a running cluster's figures to a scraper of OpenMetrics.",
     ),
     ("config", "commands.config:config_command", "Look at your own settings, and what is wrong."),
-    ("manual", "commands.manual:manual_command", "Print the manual of all commands, as Markdown or for man."),
 )
 """The name, the place below ``tui.cli``, and the line in the help."""
 

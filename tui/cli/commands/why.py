@@ -17,7 +17,7 @@ from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_
 from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.reported import earlier_text, setting_text, verdict_word
-from tui.kit.wording import safe_name, short_topic
+from tui.kit.wording import known, safe_name, short_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -252,5 +252,5 @@ def all_lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
         if diagnose.earlier is not None:
             verdict = f"{verdict_word(diagnose.earlier.cause.verdict)}, now {verdict}"
             cause = diagnose.earlier.cause.id
-        rows.append((verdict, cause, safe_name(diagnose.subscription), safe_name(topic), f"{diagnose.backlog:,}"))
+        rows.append((verdict, cause, safe_name(diagnose.subscription), safe_name(topic), known(diagnose.backlog)))
     yield from table(rows, _ALIGNS)

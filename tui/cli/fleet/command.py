@@ -228,7 +228,7 @@ def _policies(result: JobResult) -> Iterator[str]:
     totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in policies.items()]
     groups = [msgspec.convert(rule, ClusterRules) for rule in result.summary["rules"]]  # type: ignore[attr-defined]
     yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
-    yield from policy_lines(sorted(totals, key=lambda total: (total.what_if, total.policy)))[:-1]
+    yield from policy_lines(sorted(totals, key=lambda total: total.policy))[:-1]
 
 
 def _balance(result: JobResult) -> Iterator[str]:

@@ -10,7 +10,7 @@ from engine.lint.model import severity_of
 from engine.text import counted, visible
 from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, PolicyTotals
 from tui.cli.plain import Align, table
-from tui.kit.wording import ONE_CLUSTER, safe_name
+from tui.kit.wording import ONE_CLUSTER, UNKNOWN, safe_name
 
 if TYPE_CHECKING:
     from engine.views.fleet.conditions import Condition, Figures
@@ -36,8 +36,8 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
         f"{counted(totals.subscription_names, 'subscription')}"
         f" ({totals.subscriptions:,} with those of each partition),"
         f" {counted(totals.consumers, 'consumer')}, {counted(totals.publishers, 'publisher')}",
-        f"{totals.msg_rate_in:,.0f} msg/s in, {totals.msg_rate_out:,.0f} out,"
-        f" {totals.backlog_size_bytes:,} bytes of backlog",
+        f"{_known(totals.msg_rate_in, 0)} msg/s in, {_known(totals.msg_rate_out, 0)} out,"
+        f" {_known(totals.backlog_size_bytes, 0)} bytes of backlog",
         *(f"The job {job} failed: {reason}" for job, reason in sorted(summary.failed.items())),
         "",
     ]
@@ -58,7 +58,7 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     yield _block("Worst subscriptions", heads, subscriptions, "<<>>>>><")
     namespaces = [
         (_in(row.cluster, safe_name(row.namespace)), _ratio(row.worst_max_over_even), f"{row.topics:,}",
-         f"{row.bundles:,}", f"{row.bundles_to_split:,}", f"{row.msg_rate_out:,.1f}",
+         f"{row.bundles:,}", f"{row.bundles_to_split:,}", _known(row.msg_rate_out, 1),
          _findings_text(row.findings, row.worst_severity))
         for row in summary.worst_namespaces[:shown]
     ]  # fmt: skip
@@ -135,7 +135,7 @@ def rule_lines(rules: Sequence[ClusterRules], agreement: Agreement, shown: int =
 def policy_lines(policies: Sequence[PolicyTotals]) -> list[str]:
     """Failover under each policy, with an empty line at the end; nothing without any."""
     rows = [
-        (policy.policy + (" *" if policy.in_force else "") + (" (what-if)" if policy.what_if else ""),
+        (policy.policy + (" *" if policy.in_force else ""),
          _ratio(policy.worst_max_over_even), f"{policy.idle:,}", f"{policy.moved:,}", f"{policy.least_moved:,}")
         for policy in policies
     ]  # fmt: skip
@@ -159,6 +159,10 @@ def _folder(name: str) -> str:
 
 def _percent(value: float | None) -> str:
     return "" if value is None else f"{value:.0%}"
+
+
+def _known(value: float | None, digits: int) -> str:
+    return UNKNOWN if value is None else f"{value:,.{digits}f}"
 
 
 def _ratio(value: float | None) -> str:

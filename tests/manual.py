@@ -1,35 +1,23 @@
-"""``manual``: all commands on one page, made from the commands themselves: as Markdown, or as roff for ``man``."""
+"""The reference of all commands in Markdown, made from the commands: ``make docs`` writes docs/commands.md."""
 
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
 
 import engine
-from tui.cli.exits import FINE
+from tui.cli.commands import ringside
+from tui.cli.commands.explain import FORMS
 from tui.cli.group import DeferredCommand
-from tui.cli.output import write_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _EXAMPLES: Final = re.compile(r"^Examples?:(.*)$", re.MULTILINE | re.DOTALL)
-
-
-@click.command("manual")
-@click.option("--man", is_flag=True, help="As a page for man, in roff.")
-def manual_command(*, man: bool) -> int:
-    """Print what every command takes and does, from the same source as --help.
-
-    Example: ringside manual --man > ringside.1
-    """
-    from tui.cli.commands import ringside
-
-    write_out(as_man_page(ringside) if man else as_markdown(ringside))
-    return FINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +46,6 @@ def _entries(command: click.Command, ctx: click.Context) -> Iterator[Entry]:
             if below is not None:
                 yield from _entries(below, click.Context(below, parent=ctx, info_name=name))
     if ctx.info_name == "explain":
-        from tui.cli.commands.explain import FORMS
-
         for word, form in FORMS.items():
             if word not in (None, "topic"):
                 settings = ctx.find_root().command.context_settings
@@ -115,44 +101,5 @@ def _in_markdown(text: str) -> str:
     return re.sub(r"([<>*_])", r"\\\1", text)
 
 
-def as_man_page(group: click.Group) -> str:
-    """The reference of all commands as a page for ``man``, in roff."""
-    whole, *others = entries(group)
-    lines = [f'.TH RINGSIDE 1 "" "Ringside {engine.__version__}" "User Commands"', ".SH NAME"]
-    lines += [f"ringside \\- {_in_roff(_first_lower(whole.paragraphs[0]))}", ".SH SYNOPSIS"]
-    lines += [".B ringside", "[FILE | FOLDER] [OPTIONS]", ".br", ".B ringside", "COMMAND [ARGUMENTS] [OPTIONS]"]
-    lines += [".SH COMMANDS"]
-    for entry in others:
-        lines += [f".SS {_in_roff(entry.name)} {_in_roff(entry.usage)}"]
-        for paragraph in entry.paragraphs:
-            lines += [".PP", _in_roff(paragraph)]
-        for form, meaning in entry.options:
-            lines += [".TP", f".B {_in_roff(form)}", _in_roff(meaning)]
-        if entry.examples:
-            lines += [
-                ".PP",
-                "Example:",
-                ".PP",
-                ".nf",
-                *(f"    {_in_roff(example)}" for example in entry.examples),
-                ".fi",
-            ]
-    lines += [".SH ENVIRONMENT"]
-    lines += [".TP", ".B RINGSIDE_CONFIG", "The file of your own settings; empty for none."]
-    lines += [".TP", ".B NO_COLOR", "No colours."]
-    lines += [".TP", ".B RINGSIDE_DEBUG", "Tracebacks of internal errors."]
-    return "\n".join(lines) + "\n"
-
-
-def _first_lower(text: str) -> str:
-    return text[:1].lower() + text[1:].rstrip(".")
-
-
-def _in_roff(text: str) -> str:
-    """Escape a line for roff, so that it is text: neither a request nor an escape.
-
-    >>> _in_roff(".5 of a\\\\b - c")
-    '\\\\&.5 of a\\\\\\\\b \\\\- c'
-    """
-    text = text.replace("\\", "\\\\").replace("-", "\\-")
-    return f"\\&{text}" if text[:1] in (".", "'") else text
+if __name__ == "__main__":
+    sys.stdout.write(as_markdown(ringside))
