@@ -132,7 +132,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         loads=LoadTable.of(table, _loads(snapshot)),
         subscriptions=tuple(_in_columns(subscription, table) for subscription in subscriptions),
         key_subscriptions=shared,
-        producer_policies=_producer_policies(snapshot, behaviour),
+        producer_policies=producer_policies(snapshot, behaviour),
         namespaces=_namespaces(snapshot, topics, settings, notes),
         next_consumer_id=max(
             (number + 1 for key_shared in shared for number in joined_ids(key_shared)), default=connected
@@ -150,7 +150,7 @@ def _settings(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> BrokerSettings
     return rebased(snapshot.settings, known, behaviour, snapshot.configuration)
 
 
-def _producer_policies(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> dict[str, int]:
+def producer_policies(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> dict[str, int]:
     """The limits of producers that namespaces and topics have of their own."""
     policies = {
         namespace: limit

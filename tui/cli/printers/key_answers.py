@@ -279,6 +279,7 @@ def _head(who: Sharing) -> dict[str, Any]:
         "client_side_technique": who.mode is SharingMode.CONSISTENT_STICKY,
         "release": who.behaviour.label,
         "subscription": who.subscription or None,
+        "partition": who.partition,
         "connected": len(who.selector.consumers),
     }
 
@@ -286,9 +287,9 @@ def _head(who: Sharing) -> dict[str, Any]:
 def _whose(who: Sharing) -> str:
     technique = " (a technique of clients on top of sticky)" if who.mode is SharingMode.CONSISTENT_STICKY else ""
     name = f"subscription {safe_name(who.subscription)}, " if who.subscription else ""
-    return (
-        f"{name}{counted(len(who.selector.consumers), 'consumer')}, {who.mode.value}{technique}, {who.behaviour.label}"
-    )
+    name += "" if who.partition is None else f"partition {who.partition}, "
+    consumers = counted(len(who.selector.consumers), "consumer")
+    return f"{name}{consumers}, {who.mode.value}{technique}, {who.behaviour.label}"
 
 
 def _waiting(who: Sharing, explanation: KeyExplanation) -> str:
