@@ -1,20 +1,23 @@
-"""Answers as declared values: a member says once what it is; document, schema, table, filter and CSV follow from it.
+"""Answers as declared values: a member says once what it is; table, filter, CSV, document and schema follow from it.
 
-An answer is a frozen dataclass. Members are annotated with ``about`` (what they mean) and, in rows of a table, with a
-``Column`` (heading, kind and when it gives way)::
+An answer is a frozen dataclass. Members are annotated with ``about`` (what they mean, and their bounds) and, in rows of
+a table, with a ``Column`` (heading, kind and when it gives way)::
 
-    idle: Annotated[int | None, about("Consumers that get nothing."), Column("idle", Kind.COUNT, 3)]
+    idle: Annotated[int | None, about("Consumers that get nothing.", 0), Column("idle", Kind.COUNT, 3)]
+
+Members and properties with ``about`` are the document (``engine.documents``); what a screen needs besides has none.
+``FORMAT`` of a class is the name and version of the whole document.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
-import msgspec
+A = TypeVar("A")
 
 
 class Kind(Enum):
@@ -70,9 +73,27 @@ Value = float | str | None
 _SIGNS: Final = (">", "<", "=")
 
 
-def about(meaning: str) -> msgspec.Meta:
-    """What a member means, for people and schemas."""
-    return msgspec.Meta(description=meaning)
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a member means, and the bounds of its numbers (of a list: of the numbers in it).
+
+    ``nan``: the number may be NaN or infinite, which is null in a document.
+    """
+
+    meaning: str
+    least: float | None = None
+    most: float | None = None
+    nan: bool = False
+
+
+def about(meaning: str, least: float | None = None, most: float | None = None, *, nan: bool = False) -> About:
+    """What a member means, for people and schemas; ``least`` and ``most`` bound its numbers, ``nan`` admits none."""
+    return About(meaning, least, most, nan)
+
+
+def extended(kind: type[A], answer: Any, **more: Any) -> A:
+    """An answer of a kind that has more members than ``answer``, which may be of the kind it is derived from."""
+    return kind(**{member.name: getattr(answer, member.name) for member in fields(answer)}, **more)
 
 
 @cache
@@ -81,30 +102,13 @@ def columns_of(row: type) -> tuple[TableColumn, ...]:
     columns = []
     for name, hint in get_type_hints(row, include_extras=True).items():
         extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-        meaning = next((extra.description or "" for extra in extras if isinstance(extra, msgspec.Meta)), "")
+        meaning = next((extra.meaning for extra in extras if isinstance(extra, About)), "")
         columns += [
             TableColumn(name, meaning, extra.heading, extra.kind, extra.rank)
             for extra in extras
             if isinstance(extra, Column)
         ]
     return tuple(columns)
-
-
-def document(answer: object) -> dict[str, Any]:
-    """The answer as plain values for JSON."""
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer))
-    return plain
-
-
-def schema(answer: type, title: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of ``document`` of such answers."""
-    (root,), parts = msgspec.json.schema_components([answer], ref_template="#/$defs/{name}")
-    name = root["$ref"].rpartition("/")[2]
-    whole = parts.pop(name)
-    for part in (whole, *parts.values()):
-        part["additionalProperties"] = False
-    meta = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
-    return {**meta, **{key: value for key, value in whole.items() if key != "title"}, "$defs": parts}
 
 
 def sortable_columns(row: type) -> tuple[TableColumn, ...]:

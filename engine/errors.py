@@ -8,7 +8,9 @@ by the command line.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
+
+from engine.answer import about
 
 DEBUG: Final = "RINGSIDE_DEBUG"
 """The environment variable with which tracebacks of internal errors are printed."""
@@ -35,12 +37,12 @@ class Problem:
     where unknown.
     """
 
-    source: str
-    path: str
-    reason: str
-    advice: str = ""
-    line: int | None = None
-    column: int | None = None
+    source: Annotated[str, about("The file.")]
+    path: Annotated[str, about("The place in it, JSON-path like.")]
+    reason: Annotated[str, about("What is wrong.")]
+    advice: Annotated[str, about("What to do, empty where nothing comes to mind.")] = ""
+    line: Annotated[int | None, about("From 1.", 1)] = None
+    column: Annotated[int | None, about("From 1.", 1)] = None
 
     def __str__(self) -> str:
         place = self.source
@@ -61,10 +63,10 @@ class Rejection:
     names the argument that is at fault.
     """
 
-    error: str
-    message: str
-    field: str = ""
-    status: int = 0
+    error: Annotated[str, about("Pulsar's own name of the refusal, or one of ours.")]
+    message: Annotated[str, about("What is wrong, in a sentence.")]
+    field: Annotated[str, about("The argument at fault, empty where there is none.")] = ""
+    status: Annotated[int, about("HTTP status of an admin request, 0 where there is none.", 0)] = 0
 
     def __str__(self) -> str:
         place = f"{self.field}: " if self.field else ""

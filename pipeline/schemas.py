@@ -333,7 +333,7 @@ KEY_SPREADS: Final = Table(
     "key_spreads",
     (*_KEY_SPACE, "policy string", "consumers bigint", "keys bigint", "msgs bigint", "ownerless_keys bigint",
      "ownerless_msgs bigint", "busiest_keys bigint", "expected_busiest_keys double?", "likely_busiest_low bigint?",
-     "likely_busiest_high bigint?", "exact boolean?", "probability double", "probability_by_shares double",
+     "likely_busiest_high bigint?", "probability double", "probability_by_shares double",
      "idle bigint", "expected_idle double?", "max_over_mean double?", "best_max_over_mean double?", "verdict string"),
 )  # fmt: skip
 """Observed spread beside the expected one. ``probability`` is an upper bound for seeing any consumer as far out if

@@ -29,9 +29,13 @@ from tests.inventory import write_inventory
 from tests.pipeline.load_report_folders import SHEDDERS, random_cluster
 from tui.app import RingsideApp
 from tui.brokers.app import BrokersApp
+from tui.cli.showing import demo_session
+from tui.drawing.film import moving
 from tui.fleet.app import FleetApp
+from tui.kit.pictures import picture_of
 from tui.kit.screen import DashboardScreen
 from tui.kit.session import Session
+from tui.recording import film_of
 from tui.sources.fleet_results import read_results
 
 
@@ -47,7 +51,6 @@ class Picture:
 
 SIZE: Final = (120, 40)
 PICTURES: Final = (
-    Picture("flag-off", "pip392", 8),
     Picture("flag-on", "pip392", 20),
     Picture("split", "flow-split", 2, ("s", "down", "down", "down")),
     Picture("keys", "keys-blocked", 15),
@@ -76,7 +79,12 @@ async def draw(picture: Picture) -> str:
         for key in picture.keys:
             await pilot.press(key)
             await pilot.pause()
-        return app.export_screenshot(title="ringside")
+        return picture_of(app)
+
+
+async def draw_demo() -> str:
+    """A demo as a film."""
+    return moving(await film_of(demo_session("pip392"), 100, 32), poster=4)
 
 
 async def draw_why() -> str:
@@ -91,7 +99,7 @@ async def draw_why() -> str:
             await pilot.press("w")
             await app.workers.wait_for_complete()
             await pilot.pause()
-            return app.export_screenshot(title="ringside")
+            return picture_of(app)
 
 
 async def draw_home() -> str:
@@ -105,7 +113,7 @@ async def draw_home() -> str:
         await app.workers.wait_for_complete()
         await pilot.press("g")
         await pilot.pause()
-        return app.export_screenshot(title="ringside")
+        return picture_of(app)
 
 
 async def draw_brokers() -> str:
@@ -116,7 +124,7 @@ async def draw_brokers() -> str:
         await pilot.pause()
         await app.workers.wait_for_complete()
         await pilot.pause()
-        return app.export_screenshot(title="ringside")
+        return picture_of(app)
 
 
 CLUSTERS: Final = {"ap-south": 3, "eu-central": 1, "eu-west": 2, "us-east": 5}
@@ -142,14 +150,14 @@ async def draw_fleet(result: Path, *keys: str) -> str:
             await pilot.press(key)
             await pilot.pause()
         await pilot.pause()
-        return app.export_screenshot(title="ringside")
+        return picture_of(app)
 
 
 def main(folder: Path) -> None:
     """Write every picture into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {picture.name: partial(draw, picture) for picture in PICTURES}
-    drawings |= {"home": draw_home, "why": draw_why, "brokers": draw_brokers}
+    drawings |= {"demo": draw_demo, "home": draw_home, "why": draw_why, "brokers": draw_brokers}
     with TemporaryDirectory() as temporary:
         result = fleet_result(Path(temporary))
         drawings["fleet"] = partial(draw_fleet, result, *["down"] * 4)

@@ -7,12 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-import engine.answer
-from engine.views.listing import Listing
-from engine.views.scalable.model import ScalableView
+from tui.cli.commands.schema import ANSWERS, schema_named
 
-DECLARED: Final = {"list": (Listing, "Ringside list"), "scalable": (ScalableView, "Ringside scalable")}
-"""Documents whose schema follows from the declared answer."""
 SCREENS: Final = ("dashboard", "keys", "producers", "subscription")
 DOCUMENTS: Final = (
     *SCREENS,
@@ -47,8 +43,8 @@ def schema_of(document: str) -> dict[str, Any]:
     'Ringside plan'
     """
     assert document in DOCUMENTS, document
-    if document in DECLARED:
-        return engine.answer.schema(*DECLARED[document])
+    if document in ANSWERS:
+        return schema_named(document)
     text = files("engine.views").joinpath("schema", f"{document}.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

@@ -9,9 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Annotated, Final, Literal, get_args
 
 from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
+from engine.answer import about
 from engine.bundles.boundaries import BundleRange
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name
 
@@ -26,27 +27,27 @@ BUNDLES: Final = "bundles"
 OWNER: Final = "owner"
 PARTITIONS: Final = "partitions"
 BACKLOG: Final = "backlog"
-KINDS: Final = (PARTITIONS, BUNDLES, OWNER, NEW, GONE, TYPE, LEFT, JOINED, ACTIVE, RANGES, BACKLOG)
+ChangeKind = Literal[
+    "partitions", "bundles", "owner", "new", "gone", "type", "left", "joined", "active", "ranges", "backlog"
+]
 """In the order in which changes are listed; the order in which they happened is unknown."""
+KINDS: Final[tuple[ChangeKind, ...]] = get_args(ChangeKind)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change. ``subscription`` "" concerns all subscriptions of the namespace, or of ``topic``.
-
-    ``topic`` is the topic concerned, "" for several; ``topics`` counts them, each partition as one.
-    ``before`` and ``after`` are names (active consumers, types, brokers, bundles) or numbers as text; ``number`` counts
-    slots that changed their owner, or by how much a backlog grew (negative: shrank).
-    """
-
-    kind: str
-    namespace: str
-    subscription: str = ""
-    topic: str = ""
-    topics: int = 0
-    before: str = ""
-    after: str = ""
-    number: int = 0
+    kind: Annotated[ChangeKind, about("What changed.")]
+    namespace: Annotated[str, about("Tenant and namespace.")]
+    subscription: Annotated[
+        str, about("Its name; empty where the change concerns a namespace, or all subscriptions of the topic.")
+    ] = ""
+    topic: Annotated[str, about("The only topic it was found on; empty for several.")] = ""
+    topics: Annotated[int, about("On how many topics, each partition as one.")] = 0
+    before: Annotated[str, about("A name or a number before.")] = ""
+    after: Annotated[str, about("The same after it.")] = ""
+    number: Annotated[
+        int, about("Slots that changed their owner, or by how many messages a backlog grew (negative: shrank).")
+    ] = 0
 
 
 def changes_between(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
@@ -123,7 +124,7 @@ class _Places:
         self.number += number
 
 
-_Key = tuple[str, str, str, str, str]
+_Key = tuple[ChangeKind, str, str, str, str]
 """Kind, namespace, subscription, before and after."""
 
 
@@ -174,7 +175,7 @@ def _knows_consumers(before: TopicFacts, after: TopicFacts) -> bool:
 
 def _of_dispatcher(
     then: SubscriptionFacts, now: SubscriptionFacts, knows_consumers: bool
-) -> Iterable[tuple[str, str, str, int]]:
+) -> Iterable[tuple[ChangeKind, str, str, int]]:
     """Yield kind, before, after and number of each change of one subscription on one topic."""
     if then.type != now.type and "None" not in (then.type, now.type):
         yield TYPE, then.type, now.type, 0

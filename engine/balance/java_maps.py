@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -208,74 +208,6 @@ class _Table:
 
     def keys(self) -> tuple[str, ...]:
         return tuple(key for index in sorted(self.buckets) for key in self.buckets[index])
-
-
-Rank = tuple[int, int, int]
-
-
-class CopiedOrder:
-    """Where keys come in a new ``HashMap`` filled from a ``ConcurrentHashMap``, while keys of that one come and go.
-
-    The copy has those keys that ``copied`` names. A key costs one bucket, not the whole map.
-
-    >>> live = CopiedOrder(concurrent_order(["p", "a", "P"]))
-    >>> live.remove("p"); live.add("p")
-    >>> tuple(live), tuple(hash_order(concurrent_order(["a", "P", "p"])))
-    (('P', 'p', 'a'), ('P', 'p', 'a'))
-    """
-
-    __slots__ = ("_capacity", "_copied", "_number", "_small", "_table")
-
-    def __init__(self, order: MapOrder, copied: Callable[[str], bool] = lambda key: True) -> None:
-        assert order.kind == "concurrent", order.kind
-        self._table = _Table(order.kind, order.capacity)
-        for key in order:
-            self._table.bucket_of(key).append(key)
-        self._table.size = len(order)
-        self._copied = copied
-        self._number = sum(map(copied, order))
-        self._capacity = INITIAL_CAPACITY
-        self._small: dict[str, int] = {}
-        self._resized()
-
-    def __len__(self) -> int:
-        return self._number
-
-    def __iter__(self) -> Iterator[str]:
-        """The keys of the copy in its order. O(n log n)."""
-        return iter(sorted(filter(self._copied, self._table.keys()), key=self.rank))
-
-    def add(self, key: str) -> None:
-        """Put a key that is not there."""
-        self._table.insert(key)
-        self._number += self._copied(key)
-        self._resized()
-
-    def remove(self, key: str) -> None:
-        """Take out a key that is there."""
-        self._table.bucket_of(key).remove(key)
-        self._table.size -= 1
-        self._number -= self._copied(key)
-        self._resized()
-
-    def rank(self, key: str) -> Rank:
-        """What sorts keys in the order of the copy. O(keys in a bucket)."""
-        if self._small:
-            return self._small[key], 0, 0
-        code, table = spread_hash(key), self._table
-        bucket = code & (table.capacity - 1)
-        return code & (self._capacity - 1), bucket, table.buckets[bucket].index(key)
-
-    def _resized(self) -> None:
-        self._small = {}
-        if self._number <= _MIN_TREEIFY_CAPACITY * 3 // 4:  # crowded buckets may have enlarged so small a map
-            copy = hash_order(filter(self._copied, self._table.keys()))
-            self._small = {key: at for at, key in enumerate(copy)}
-            return
-        while self._number > self._capacity * 3 // 4:
-            self._capacity *= 2
-        while self._number <= self._capacity * 3 // 8:
-            self._capacity //= 2
 
 
 def _split_in_order(bucket: Sequence[str], bit: int) -> tuple[list[str], list[str]]:

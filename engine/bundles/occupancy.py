@@ -1,113 +1,23 @@
-"""How topics spread over bundles and brokers: counted, and expected by chance (balls in bins, computed exactly)."""
+"""How topics spread over bundles and brokers: counted, and expected by chance."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.columns import LoadColumns, includes
 from engine.bundles.loads import TopicLoad
+from engine.chance import equal_shares, expected_empty, fullest
 from engine.errors import Rejection
-
-_NEGLIGIBLE: Final = 1e-9
-"""Terms below this are left out of a sum; the rest falls faster than geometrically."""
 
 _SURE: Final = 35.0
 """exp(-35) is below 1e-15."""
-
-
-def expected_empty(balls: int, shares: Sequence[float]) -> float:
-    """The expected number of bins without a ball; ``shares`` are their probabilities, with sum 1. O(bins).
-
-    >>> expected_empty(2, (0.5, 0.5))
-    0.5
-    """
-    return math.fsum((1.0 - share) ** balls for share in shares)
-
-
-def expected_fullest(balls: int, shares: Sequence[float]) -> float:
-    """The expected number of balls in the fullest bin.
-
-    The sum of P(fullest > k) over k. Bins of a multinomial throw are Poisson bins given their sum, so P(fullest <= k)
-    is the chance that Poisson bins, each at most k, add up to ``balls``, over that of bins without limit. The sum of
-    the bins is taken modulo a length beyond which it has less than 1e-25 of its chance: one Fourier transform for
-    each k and kind of share.
-
-    Two balls in two bins are in the same bin half of the time, so 2 × 1/2 + 1 × 1/2:
-
-    >>> round(expected_fullest(2, (0.5, 0.5)), 9)
-    1.5
-    """
-    if balls == 0:
-        return 0.0
-    kinds = Counter(shares)
-    length = 1 << math.ceil(math.log2(24 * math.sqrt(balls) + 160))
-    series = {share: _poisson(balls * share, balls) for share in kinds}
-    turn = np.exp(2j * np.pi * (np.arange(length // 2 + 1) * (balls % length) % length) / length)
-    # Real series have symmetric transforms: all but the first and the last frequency stand for two.
-    turn[1:-1] *= 2
-
-    def chance(most: int) -> float:
-        product = turn.copy()
-        for share, count in kinds.items():
-            product *= _power(np.fft.rfft(_folded(series[share][: most + 1], length)), count)
-        return float(product.sum().real) / length
-
-    whole = chance(balls)
-    # The fullest bin has at least the mean, and almost surely more: below that each k adds 1.
-    low, most = math.ceil(balls / len(shares)) - 1, balls
-    while most - low > 1:
-        middle = (low + most) // 2
-        low, most = (middle, most) if chance(middle) / whole < _NEGLIGIBLE else (low, middle)
-    total = float(most)
-    # From one k to the next each series has one more term, so only that one has to be folded.
-    folded = {share: _folded(series[share][: most + 1], length) for share in kinds}
-    while most < balls:
-        product = turn.copy()
-        for share, count in kinds.items():
-            product *= _power(np.fft.rfft(folded[share]), count)
-        beyond = 1.0 - float(product.sum().real) / length / whole
-        if beyond < _NEGLIGIBLE:
-            break
-        total += min(beyond, 1.0)
-        most += 1
-        for share in kinds:
-            if most < len(series[share]):
-                folded[share][most % length] += series[share][most]
-    return total
-
-
-def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
-    """Power by squaring: numpy would compute a logarithm of every complex number."""
-    result = np.ones_like(base)
-    while exponent:
-        if exponent & 1:
-            result *= base
-        base, exponent = base * base, exponent >> 1
-    return result
-
-
-def _poisson(mean: float, most: int) -> NDArray[np.float64]:
-    counts = np.arange(min(most, math.ceil(mean + 24 * math.sqrt(mean) + 80)) + 1)
-    logs = np.concatenate(([0.0], np.cumsum(np.log(counts[1:]))))
-    result: NDArray[np.float64] = np.exp(counts * math.log(mean) - mean - logs) if mean else (counts == 0) * 1.0
-    return result
-
-
-def _folded(series: NDArray[np.float64], length: int) -> NDArray[np.float64]:
-    rows = -(-len(series) // length)
-    padded = np.zeros(rows * length)
-    padded[: len(series)] = series
-    folded: NDArray[np.float64] = padded.reshape(rows, length).sum(axis=0)
-    return folded
 
 
 def occupied_below(balls: int, bins: int, limit: int) -> tuple[float, ...]:
@@ -242,21 +152,10 @@ def occupancy_of(topics: int, bundles: int, brokers: int) -> ExpectedOccupancy:
         bundles,
         brokers,
         expected_empty(topics, equal_shares(bundles)),
-        fullest_topics(topics, equal_shares(bundles)),
+        fullest(topics, equal_shares(bundles)).expected,
         idle_brokers(topics, bundles, brokers),
-        fullest_topics(topics, dealt),
+        fullest(topics, dealt).expected,
     )
-
-
-def equal_shares(bundles: int) -> tuple[float, ...]:
-    """The probabilities of equal bundles."""
-    return (1.0 / bundles,) * bundles
-
-
-@lru_cache(maxsize=256)
-def fullest_topics(topics: int, shares: tuple[float, ...]) -> float:
-    """The expected topics in the fullest bin with these shares; cached."""
-    return expected_fullest(topics, shares)
 
 
 @lru_cache(maxsize=256)

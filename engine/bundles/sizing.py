@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from engine.bundles.occupancy import (
     MAX_BUNDLES_ASKED,
     ExpectedOccupancy,
-    equal_shares,
     expected_occupancy,
-    fullest_topics,
     idle_brokers,
     occupancy_of,
     packed_bound,
 )
+from engine.chance import equal_shares, fullest
 from engine.errors import Rejection
+
+EVEN_ENOUGH: Final = 1.5
+"""How many times the mean the fullest broker may have, where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def bundles_needed(
     topics: int,
     brokers: int,
     *,
-    max_over_mean: float = 1.5,
+    max_over_mean: float = EVEN_ENOUGH,
     idle_share: float = 0.01,
     maximum_bundles: int = 128,
 ) -> BundlesNeeded | Rejection:
@@ -85,7 +87,7 @@ def bundles_needed(
         return refusal
 
     def breaks(count: int) -> Literal["max_over_mean", "idle_share"] | None:
-        packed = packed_bound(topics, brokers, fullest_topics(topics, equal_shares(count)))
+        packed = packed_bound(topics, brokers, fullest(topics, equal_shares(count)).expected)
         if packed * brokers / topics > max_over_mean:
             return "max_over_mean"
         return "idle_share" if idle_brokers(topics, count, brokers) / brokers > idle_share else None

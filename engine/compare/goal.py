@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from engine.answer import about
 
 SuggestionKind = Literal["names", "consumers", "partitions", "points", "flag"]
 KINDS: Final[tuple[SuggestionKind, ...]] = ("names", "consumers", "partitions", "points", "flag")
@@ -15,7 +17,7 @@ class Goal:
     ``survive``, and at most ``busiest_msgs`` messages a second for one consumer (0.0: any).
     """
 
-    max_over_mean: float = 1.3
-    survive: bool = False
-    by_messages: bool = False
-    busiest_msgs: float = 0.0
+    max_over_mean: Annotated[float, about("At most.")] = 1.3
+    survive: Annotated[bool, about("Also after the loss of any one.")] = False
+    by_messages: Annotated[bool, about("By messages instead of partitions.")] = False
+    busiest_msgs: Annotated[float, about("Most messages per second of one consumer; 0 for any.")] = 0.0

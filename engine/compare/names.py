@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.bulk_hashing import point_hashes
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
@@ -106,8 +107,8 @@ class Work:
 class Score:
     """``now`` is max/mean; ``after_loss`` the worst one after the loss of any one consumer, 0.0 for less than two."""
 
-    now: float
-    after_loss: float
+    now: Annotated[float, about("max/mean.")]
+    after_loss: Annotated[float, about("The worst max/mean after the loss of any one consumer.")]
 
 
 @dataclass(frozen=True, slots=True)

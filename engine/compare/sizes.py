@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
+from engine.answer import about
 from engine.cluster.owners import columns_of, dispatch_order, in_connect_order, rules_of
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, Subscription
@@ -45,40 +46,47 @@ class Size:
     meets the goal.
     """
 
-    number: int
-    max_over_mean: float
-    after_loss: float
-    busiest_msgs: float
-    idle: int
-    chance_low: float
-    chance_high: float
-    good: bool
+    number: Annotated[int, about("Consumers, partitions of every topic, bundles, or points of a consumer.", 0)]
+    max_over_mean: Annotated[float, about("The busiest consumer or broker divided by the mean.")]
+    after_loss: Annotated[float, about("The worst of it after the loss of any one.")]
+    busiest_msgs: Annotated[
+        float,
+        about(
+            "Messages per second of the busiest consumer or broker; of a Key_Shared subscription those of known keys."
+        ),
+    ]
+    idle: Annotated[int, about("Consumers or brokers without anything.", 0)]
+    chance_low: Annotated[float, about("One of twenty rings of random names is below; 0 without a ring.")]
+    chance_high: Annotated[float, about("One of twenty is above.")]
+    good: Annotated[bool, about("Whether it meets the goal.")]
 
 
 @dataclass(frozen=True, slots=True)
 class FastProducer:
     """The producer that sends most, and to how many partitions at the largest number of partitions that was tried."""
 
-    name: str
-    msgs_per_sec: float
-    partitions: int
+    name: Annotated[str, about("Its name, or # and its number.")]
+    msgs_per_sec: Annotated[float, about("Messages a second that it sends.", 0)]
+    partitions: Annotated[int, about("To how many partitions, at the largest number that was tried.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
     """The rows around ``now``, and the smallest and largest good number, None without one.
 
-    ``hottest`` has the share ``hottest_share`` (0..1) of all messages: a partition stays with one consumer, so no
-    number of consumers takes any of it off. ``fastest`` is there for numbers of partitions, where producers have rates.
+    A partition stays with one consumer, so no number of consumers takes anything off ``hottest``.
     """
 
-    now: int
-    smallest: int | None
-    largest: int | None
+    now: Annotated[int, about("The present number.", 0)]
+    smallest: Annotated[int | None, about("The smallest that meets the goal.")]
+    largest: Annotated[int | None, about("The largest of them that was looked at.")]
     rows: tuple[Size, ...]
-    hottest: str
-    hottest_share: float
-    fastest: FastProducer | None = None
+    hottest: Annotated[str, about("The partition, key or topic with most messages; empty where none flow.")]
+    hottest_share: Annotated[float, about("Its share of all messages, 0..1.")]
+    fastest: Annotated[
+        FastProducer | None,
+        about("Of numbers of partitions: the producer that sends most, null where producers have no rates."),
+    ] = None
 
 
 def consumers_needed(

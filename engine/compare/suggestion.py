@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import about, extended
 from engine.bulk_hashing import crc32_bulk
 from engine.bundles.boundaries import default_boundaries
 from engine.bundles.occupancy import MAX_BROKERS
@@ -219,42 +220,74 @@ def _chance(
     return float(low), float(high)
 
 
-FORMAT: Final = "ringside.suggest/1"
+SuggestedKind = Literal["names", "consumers", "partitions", "bundles", "points", "flag"]
 
 
-def names_document(fit: Fit, *, fitted_to: str, seed: int) -> dict[str, Any]:
-    """The JSON of suggested names: what they were fitted to, and their scores there and on other topics."""
-    return _document(
-        "names",
-        names={
-            "given": list(fit.given),
-            "names": list(fit.names),
-            "before": asdict(fit.before),
-            "after": asdict(fit.after),
-            "held_out_before": _score(fit.held_out_before),
-            "held_out_after": _score(fit.held_out_after),
-            "fitted_to": fitted_to,
-            "seed": seed,
-            "tried": fit.tried,
-        },
+@dataclass(frozen=True, slots=True)
+class SuggestedSizing(Sizing):
+    goal: Annotated[Goal, about("What was asked for.")] = field(default_factory=Goal)
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedNames:
+    """Consumer names."""
+
+    given: Annotated[Sequence[str], about("The names that were given.")]
+    names: Annotated[Sequence[str], about("The suggested ones, parallel.")]
+    before: Annotated[Score, about("How even a ring is.")]
+    after: Annotated[Score, about("How even a ring is.")]
+    held_out_before: Annotated[
+        Score | None, about("The given names on topics that were not fitted to; null where too few.")
+    ]
+    held_out_after: Annotated[Score | None, about("Names fitted to one half, on the other half.")]
+    fitted_to: Annotated[str, about("What the names were fitted to.")]
+    seed: Annotated[int, about("Seed of the search.")]
+    tried: Annotated[int, about("Names that were tried.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedFlag:
+    """activeConsumerFailoverConsistentHashing."""
+
+    on: Annotated[bool, about("What it is.")]
+    verdict: Annotated[Verdict, about("The verdict on the other setting.")]
+    change: Annotated[bool, about("Whether to change it.")]
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestDocument:
+    """What `ringside suggest --json` prints."""
+
+    FORMAT: ClassVar = "ringside.suggest/1"
+
+    kind: Annotated[SuggestedKind, about("What is suggested.")]
+    names: Annotated[SuggestedNames | None, about("Of kind names.")] = None
+    sizing: Annotated[SuggestedSizing | None, about("Of kinds consumers, partitions, bundles and points.")] = None
+    rows: Annotated[Sequence[Size], about("The curve of the same kinds.")] = ()
+    flag: Annotated[SuggestedFlag | None, about("Of kind flag.")] = None
+
+
+def names_document(fit: Fit, *, fitted_to: str, seed: int) -> SuggestDocument:
+    """Suggested names: what they were fitted to, and their scores there and on other topics."""
+    names = SuggestedNames(
+        given=fit.given,
+        names=fit.names,
+        before=fit.before,
+        after=fit.after,
+        held_out_before=fit.held_out_before,
+        held_out_after=fit.held_out_after,
+        fitted_to=fitted_to,
+        seed=seed,
+        tried=fit.tried,
     )
+    return SuggestDocument("names", names=names)
 
 
-def sizing_document(kind: str, sizing: Sizing, goal: Goal) -> dict[str, Any]:
-    """The JSON of a suggested number, with the curve around it."""
-    plain = asdict(sizing) | {"goal": asdict(goal)}
-    del plain["rows"]
-    return _document(kind, sizing=plain, rows=[asdict(row) for row in sizing.rows])
+def sizing_document(kind: SuggestedKind, sizing: Sizing, goal: Goal) -> SuggestDocument:
+    """A suggested number, with the curve around it."""
+    return SuggestDocument(kind, sizing=extended(SuggestedSizing, sizing, goal=goal), rows=sizing.rows)
 
 
-def flag_document(verdict: Verdict, *, on: bool) -> dict[str, Any]:
-    """The JSON of the verdict on the other setting of the flag; ``on`` is the present one."""
-    return _document("flag", flag={"on": on, "verdict": asdict(verdict), "change": verdict.judgement == "better"})
-
-
-def _document(kind: str, **members: Any) -> dict[str, Any]:
-    return {"format": FORMAT, "kind": kind, "names": None, "sizing": None, "rows": [], "flag": None} | members
-
-
-def _score(score: Score | None) -> dict[str, float] | None:
-    return None if score is None else asdict(score)
+def flag_document(verdict: Verdict, *, on: bool) -> SuggestDocument:
+    """The verdict on the other setting of the flag; ``on`` is the present one."""
+    return SuggestDocument("flag", flag=SuggestedFlag(on, verdict, change=verdict.judgement == "better"))

@@ -6,11 +6,12 @@ A verdict can be computed before or after a change; it includes what the change 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.cluster.commands import Command, SetSetting
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
@@ -43,15 +44,20 @@ class Evenness:
     mean, 0.0 where there is nothing to divide. ``idle`` consumers have nothing.
     """
 
-    consumers: int
-    items: int
-    owned: int
-    busiest: int
-    idle: int
-    max_over_mean: float
-    msgs_per_sec: float
-    busiest_msgs_per_sec: float
-    max_over_mean_rate: float
+    consumers: Annotated[int, about("Consumers that can be active; standbys do not count.", 0)]
+    items: Annotated[int, about("Partitions, or slots of a Key_Shared subscription.", 0)]
+    owned: Annotated[int, about("Items that some consumer has.", 0)]
+    busiest: Annotated[int, about("Items of the consumer with most of them.", 0)]
+    idle: Annotated[int, about("Consumers without an item.", 0)]
+    max_over_mean: Annotated[
+        float, about("Items of the busiest consumer divided by the mean; 0 where there is nothing to divide.", 0)
+    ]
+    msgs_per_sec: Annotated[
+        float,
+        about("Messages per second that all get; of a Key_Shared subscription the messages of known keys so far.", 0),
+    ]
+    busiest_msgs_per_sec: Annotated[float, about("The most of these that one consumer gets.", 0)]
+    max_over_mean_rate: Annotated[float, about("The same divided by the mean; 0 where nothing flows.", 0)]
 
 
 def evenness_of(counts: NDArray[np.int64], rates: NDArray[np.float64], items: int) -> Evenness:
@@ -138,16 +144,21 @@ class Verdict:
     twice.
     """
 
-    judgement: Judgement
-    judged_by: JudgedBy
-    before: Evenness
-    after: Evenness
-    moved: int
-    least: int
-    items: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    unacked_at_risk: int
+    judgement: Annotated[Judgement, about("Whether the busiest consumer has less, more or as much of all work.")]
+    judged_by: Annotated[
+        JudgedBy,
+        about(
+            "The number that decided: items without a consumer, messages per second, items, idle consumers, or none."
+        ),
+    ]
+    before: Annotated[Evenness, about("Before the change.")]
+    after: Annotated[Evenness, about("After it.")]
+    moved: Annotated[int, about("Items that change from one consumer to another.", 0)]
+    least: Annotated[int, about("Fewest moves that lead to the same loads.", 0)]
+    items: Annotated[int, about("Items after the change; 0 where slots before and after cannot be compared.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages per second of what moves, by the numbers before.", 0)]
+    bytes_per_sec: Annotated[float, about("Bytes per second of what moves, by the numbers before.", 0)]
+    unacked_at_risk: Annotated[int, about("Unacknowledged messages of what moves, which may be delivered twice.", 0)]
 
 
 def judge(before: Evenness, after: Evenness) -> tuple[Judgement, JudgedBy]:

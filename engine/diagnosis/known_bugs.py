@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from engine.admin.inference import Basis
+from engine.answer import about
 from engine.releases import Release
 from engine.text import joined
 
@@ -46,23 +47,24 @@ class KnownBug:
     ``mended``: the first releases without it, one a line, () where none is known.
     """
 
-    issue: str
-    what: str
+    issue: Annotated[str, about("Its number at apache/pulsar.")]
+    what: Annotated[str, about("What happens.")]
     causes: frozenset[str]
     types: frozenset[str]
     mended: tuple[Release, ...] = ()
     since: Release | None = None
     symptoms: frozenset[str] = _ANY
     fits: Callable[[Dispatcher], bool] | None = None
-    attach: str = _TWICE
+    attach: Annotated[str, about("What a report of it needs.")] = _TWICE
 
     def affects(self, release: Release) -> bool:
         """Whether a release has it."""
         return (self.since is None or release >= self.since) and not (self.mended and release.has(*self.mended))
 
     @property
-    def mended_in(self) -> tuple[str, ...]:
-        """The releases that mend it, one a line."""
+    def mended_in(
+        self,
+    ) -> Annotated[tuple[str, ...], about("The first releases without it, one a line; empty where none is known.")]:
         return tuple(map(str, self.mended))
 
     @property
@@ -70,11 +72,6 @@ class KnownBug:
         """What is said of it: what happens, and which releases do not have it."""
         mended = f"mended in {joined(self.mended_in)}" if self.mended else "no release is known to mend it"
         return f"{self.issue}: {self.what}; {mended}"
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """The fault as a part of a document."""
-        return {"issue": self.issue, "what": self.what, "mended_in": list(self.mended_in), "attach": self.attach}
 
 
 def _keeps_own_draining_slots(dispatcher: Dispatcher) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
+from engine.answer import about
 from engine.diagnosis.known_bugs import KnownBug
 from engine.diagnosis.release import ASSUMED, ReleaseSeen
 from engine.text import natural_key
@@ -49,9 +50,9 @@ class Setting:
     """
 
     name: str
-    value: float | str | None = None
-    default: float | str | None = None
-    source: str = ""
+    value: Annotated[float | str | None, about("What is in force; null where no answer says it.")] = None
+    default: Annotated[float | str | None, about("Pulsar's default; null where there is none.")] = None
+    source: Annotated[str, about("Who set it; empty where no answer says it.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,8 @@ def in_order_of_verdict(causes: Iterable[Cause]) -> list[Cause]:
 class RuledOut:
     """A cause that the answers contradict, and how."""
 
-    id: str
-    why: str
+    id: Annotated[str, about("Its name.")]
+    why: Annotated[str, about("How it was ruled out.")]
 
 
 Judgement = Cause | str

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from engine.admin.facts import Snapshot
 from engine.admin.inference import Basis
+from engine.answer import about
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of, release_of
 from engine.errors import Rejection
 from engine.releases import Release
 
 if TYPE_CHECKING:  # imported where no answer names the release
     from engine.admin.inferred_release import InferredRelease
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRelease:
+    rules: Annotated[str, about("The release whose rules are taken: a version or a line.")]
+    basis: Annotated[
+        Basis,
+        about("Whether an answer or --pulsar named it, the shapes of the answers show it, or nothing does."),
+    ]
+    shown: Annotated[
+        str | None, about("The range of releases that the answers show, and by what; null unless it is inferred.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +53,9 @@ class ReleaseSeen:
         return self.basis is Basis.REPORTED and not isinstance(release, Rejection) and affected(release)
 
     @property
-    def document(self) -> dict[str, Any]:
+    def summary(self) -> JudgedRelease:
         """The release as a part of a document."""
-        return {
-            "rules": self.behaviour.label,
-            "basis": self.basis.value,
-            "shown": None if self.inferred is None else self.inferred.text,
-        }
+        return JudgedRelease(self.behaviour.label, self.basis, None if self.inferred is None else self.inferred.text)
 
 
 ASSUMED: Final = ReleaseSeen(CURRENT, Basis.ASSUMED)

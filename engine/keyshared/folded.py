@@ -43,12 +43,10 @@ class HotKey:
     msgs: int
 
 
-def luck_of_folded(
-    selector: Selector, folded: FoldedKeys, hottest: Sequence[HotKey], *, exact: bool | None = None
-) -> Luck:
+def luck_of_folded(selector: Selector, folded: FoldedKeys, hottest: Sequence[HotKey]) -> Luck:
     """The same as ``luck_of`` with the sums of all keys; ``hottest``: the heaviest, if any has an owner.
 
-    O(n log points), and the cost of ``expected_spread``.
+    O(n log points), and the cost of ``fullest``.
     """
     owners = slot_owners(selector)
     keys, msgs = (consumer_loads(owners, folded.slots, sums.astype(np.float64)) for sums in (folded.keys, folded.msgs))
@@ -58,7 +56,7 @@ def luck_of_folded(
     served = [key for key, number in zip(hottest, owner.tolist(), strict=True) if number != NO_CONSUMER]
     most = max(served, key=lambda key: key.msgs, default=None)
     weights = Weights(sum(placement.keys), sum(placement.messages), float(most.msgs) if most is not None else 0.0)
-    return luck_of_placement(selector, placement, weights, most.key if most is not None else None, exact=exact)
+    return luck_of_placement(selector, placement, weights, most.key if most is not None else None)
 
 
 @dataclass(frozen=True, slots=True)

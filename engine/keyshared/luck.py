@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from engine.keyshared.chance import Spread, binomial_at_least, binomial_quantiles, equal_shares, expected_spread
+from engine.chance import binomial_at_least, binomial_quantiles, equal_shares, expected_empty, fullest
 from engine.keyshared.fairness import CHANCE_LEVEL, Cause, fairness_of
 from engine.keyshared.model import Selector
 from engine.keyshared.ownership import Placement, place
@@ -63,10 +63,10 @@ class ConsumerLuck:
 class Luck:
     """How ``keys`` keys with ``messages`` messages fall on the consumers (in join order), and why.
 
-    ``by_chance`` is what chance does with as many keys on as many consumers of equal shares: mean, expected busiest,
-    expected idle; ``busiest_low``, ``busiest_median`` and ``busiest_high`` are its 5, 50 and 95 % quantiles of the keys
-    of the busiest consumer. It is None when there is no consumer. ``ownerless_keys`` have no consumer and are left out
-    of all that.
+    ``expected_busiest`` and ``expected_idle`` are what chance gives on average, as many keys on as many consumers of
+    equal shares: the keys of the busiest consumer, and consumers without a key; None when there is no consumer.
+    ``busiest_low``, ``busiest_median`` and ``busiest_high`` are the 5, 50 and 95 % quantiles of the busiest.
+    ``ownerless_keys`` have no consumer and are left out of all that.
 
     Each of the probabilities is an upper bound for seeing any consumer as far out. ``probability``: if equal shares are
     thrown at random. ``probability_by_shares``: if the selector's own shares are. ``probability_of_messages``: of the
@@ -81,7 +81,8 @@ class Luck:
     keys: int
     messages: float
     ownerless_keys: int
-    by_chance: Spread | None
+    expected_busiest: float | None
+    expected_idle: float | None
     busiest_low: int
     busiest_median: int
     busiest_high: int
@@ -124,7 +125,6 @@ def luck_of(
     keys_with_counts: Mapping[bytes, float],
     *,
     received: Mapping[bytes, int] | None = None,
-    exact: bool | None = None,
 ) -> Luck:
     """Judge how sticky keys (each with its messages, or any weight >= 0) fall on the consumers of a selector.
 
@@ -135,13 +135,13 @@ def luck_of(
     not, which is hot keys again; what the selector's shares give has **their** cause, which on a ring can be the
     **chance of the points**; what is left are chosen keys. Something is not chance when it is less probable than
     ``CHANCE_LEVEL``.
-    ``exact`` is for ``expected_spread``. O(k log k + s log n) for k keys on s slots, and the cost of that.
+    O(k log k + s log n) for k keys on s slots, and the cost of ``fullest``.
 
     >>> from engine.keyshared.autosplit import auto_split_selector
     >>> from engine.keyshared.model import Consumer
     >>> two = auto_split_selector().join_all([Consumer(1, "a"), Consumer(2, "b")])
     >>> luck = luck_of(two, {b"a": 1, b"b": 1, b"c": 1, b"d": 1})
-    >>> [consumer.keys for consumer in luck.consumers], round(luck.by_chance.expected_max, 9), luck.verdict.name
+    >>> [consumer.keys for consumer in luck.consumers], round(luck.expected_busiest, 9), luck.verdict.name
     ([1, 3], 2.75, 'CHANCE')
     """
     assert min(keys_with_counts.values(), default=0) >= 0, "a key carries no negative number of messages"
@@ -149,26 +149,25 @@ def luck_of(
     served = _served(selector, keys_with_counts, received or {}) if placement.ownerless else keys_with_counts
     hottest = max(served, key=served.__getitem__, default=None)
     weights = Weights(len(served), sum(served.values()), served[hottest] if hottest is not None else 0)
-    return luck_of_placement(selector, placement, weights, hottest, exact=exact)
+    return luck_of_placement(selector, placement, weights, hottest)
 
 
-def luck_of_placement(
-    selector: Selector, placement: Placement, weights: Weights, hottest_key: bytes | None, *, exact: bool | None = None
-) -> Luck:
+def luck_of_placement(selector: Selector, placement: Placement, weights: Weights, hottest_key: bytes | None) -> Luck:
     """Judge a placement, as ``luck_of``; sums are enough, so the keys of a trace may be folded."""
-    equal = equal_shares(len(placement.ids)) if placement.ids else ()
-    by_chance = expected_spread(sum(placement.keys), equal, exact=exact) if equal else None
+    keys, equal = sum(placement.keys), equal_shares(len(placement.ids)) if placement.ids else ()
+    busiest = fullest(keys, equal) if equal else None
     low, median, high = (
-        (by_chance.quantile(level) for level in (LIKELY_BETWEEN[0], 0.5, LIKELY_BETWEEN[1])) if by_chance else (0, 0, 0)
+        (busiest.quantile(level) for level in (LIKELY_BETWEEN[0], 0.5, LIKELY_BETWEEN[1])) if busiest else (0, 0, 0)
     )
     odds = odds_of(placement)
     return Luck(
         verdict=verdict_of(selector, placement, odds, weights),
         consumers=consumers_of(placement),
-        keys=sum(placement.keys),
+        keys=keys,
         messages=sum(placement.messages),
         ownerless_keys=placement.ownerless,
-        by_chance=by_chance,
+        expected_busiest=None if busiest is None else busiest.expected,
+        expected_idle=expected_empty(keys, equal) if equal else None,
         busiest_low=low,
         busiest_median=median,
         busiest_high=high,

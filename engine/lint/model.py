@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, Generic, TypeVar
+from typing import Annotated, Final, Generic, Literal, TypeVar, get_args
 
+from engine.answer import about
 from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, default_load_settings
 from engine.bundles.algorithms import resolve_algorithm
@@ -37,6 +38,9 @@ _ALL_OF_A_BROKER: Final = 300
 """No release has fewer settings than this, and nobody writes so many."""
 
 
+SeverityLabel = Literal["info", "warning", "error"]
+
+
 class Severity(IntEnum):
     """How much a finding matters; a higher number is worse.
 
@@ -49,8 +53,9 @@ class Severity(IntEnum):
     ERROR = 3
 
     @property
-    def label(self) -> str:
-        return self.name.lower()
+    def label(self) -> SeverityLabel:
+        labels: tuple[SeverityLabel, ...] = get_args(SeverityLabel)
+        return labels[self - 1]
 
 
 def severity_of(label: str) -> Severity:
@@ -70,12 +75,12 @@ class Where:
     different consumers are distinguished by it. ``consumer`` and ``topic`` are names, ``bundle`` is a range text.
     """
 
-    namespace: str = ""
-    subscription: str = ""
-    bundle: str = ""
-    topic: str = ""
-    consumer: str = ""
-    topics: int = 0
+    namespace: Annotated[str, about("tenant/namespace.")] = ""
+    subscription: Annotated[str, about("The subscription.")] = ""
+    bundle: Annotated[str, about("A bundle's range.")] = ""
+    topic: Annotated[str, about("A full topic name; of a subscription its first one.")] = ""
+    consumer: Annotated[str, about("A consumer's name.")] = ""
+    topics: Annotated[int, about("How many topics it is about.", 0)] = 0
 
 
 Numbers = tuple[tuple[str, float], ...]

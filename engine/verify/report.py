@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Literal
+from typing import Annotated, Literal
 
+from engine.answer import about
 from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import Problem, Rejection
 from engine.failover.choose import Rule, rule_in_force
@@ -44,12 +45,15 @@ class FactKind(Enum):
     REPORT_ORDER = "order of bundles in a load report"
 
 
+ReasonCode = Literal["flag", "release", "old-statistics", "mixed-statistics"]
+
+
 @dataclass(frozen=True, slots=True)
 class LikelyReason:
     """A possible reason of a difference: a code for programs, and a sentence."""
 
-    code: str
-    text: str
+    code: Annotated[ReasonCode, about("The kind of reason.")]
+    text: Annotated[str, about("The reason as a sentence.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class VerifyReport:
         return len({fit.differences for fit in self.fits[:2]}) == 1 and len(self.fits) > 1
 
     @property
-    def exit_code(self) -> int:
+    def exit_code(self) -> Literal[0, 1, 2]:
         """0 all facts agree, 1 some differ, 2 nothing could be compared."""
         return 2 if not self.compared else 1 if self.differences else 0
 

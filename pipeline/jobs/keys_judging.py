@@ -30,9 +30,6 @@ from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.schemas import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_QUARANTINE, KEY_SLOTS, KEY_SPREADS
 from pipeline.sink import Parts
 
-EXACT_SPACES: Final = 20
-"""With more subscriptions in a part the expected spread is simulated with a seed: an exact one takes tenths of a second
-each."""
 _SENT: Final = (FOLDED, HOTTEST, LISTS)
 _ADVICE: Final = "name them with consumers=, consumers-from= or tables="
 
@@ -149,9 +146,9 @@ class _Part:
         alone = {space for space in self.lists if tuple(space.split(SPACE_SEPARATOR)[1:]) not in named}
         spaces = sorted(known | alone)
         for space in spaces:
-            self._judge(space, exact=None if len(spaces) <= EXACT_SPACES else False)
+            self._judge(space)
 
-    def _judge(self, space: str, *, exact: bool | None) -> None:
+    def _judge(self, space: str) -> None:
         plan, words = self.plan, space.split(SPACE_SEPARATOR, 2)
         rules = plan.rules.of(words[0])
         folds, hottest = self.folds.get(space, {}), self.hottest.get(space, [])
@@ -178,7 +175,7 @@ class _Part:
             elif selector is not None:
                 function = slot_space(policy, rules.settings, rules.behaviour)
                 fold = folds.get(plan.functions.index(function)) or FoldedKeys.nothing()
-                luck = luck_of_folded(selector, fold, hottest, exact=exact)
+                luck = luck_of_folded(selector, fold, hottest)
                 about = (*words, policy.value)
                 names = [consumer.name for consumer in selector.consumers]
                 self.rows[KEY_LOADS] += [(*about, *row) for row in load_rows(names, luck)]
@@ -225,13 +222,12 @@ def load_rows(names: Sequence[str], luck: Luck) -> Iterator[Row]:
 
 def spread_row(luck: Luck, msgs: int) -> Row:
     """The row of ``key_spreads``, without subscription and mode; ``msgs`` are those of all keys."""
-    chance = luck.by_chance
-    busiest = (chance.expected_max, luck.busiest_low, luck.busiest_high, chance.exact) if chance else (None,) * 4
+    likely = (luck.busiest_low, luck.busiest_high) if luck.expected_busiest is not None else (None, None)
     ratios = (luck.time_over_ideal, luck.best_time_over_ideal) if luck.messages else (None, None)
     return (
         len(luck.consumers), luck.keys, int(luck.messages), luck.ownerless_keys, msgs - int(luck.messages),
-        luck.busiest_keys, *busiest, luck.probability, luck.probability_by_shares, luck.idle,
-        chance.expected_idle if chance else None, *ratios, luck.verdict.name,
+        luck.busiest_keys, luck.expected_busiest, *likely, luck.probability, luck.probability_by_shares, luck.idle,
+        luck.expected_idle, *ratios, luck.verdict.name,
     )  # fmt: skip
 
 

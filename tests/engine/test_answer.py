@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from enum import Enum
+from typing import Annotated, ClassVar
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from engine.answer import Column, Kind, about, column_meant, columns_of, document, filter_of, schema
+from engine.answer import Column, Kind, about, column_meant, columns_of, extended, filter_of
+from engine.documents import document, schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,69 @@ def test_columns_are_the_members_that_have_one() -> None:
 
 
 def test_a_document_fits_its_schema_and_a_spoilt_one_does_not() -> None:
-    validator = Draft202012Validator(schema(Page, "Page"))
+    validator = Draft202012Validator(schema("Page", Page))
     plain = document(Page(ROWS))
     validator.validate(plain)
     assert plain["rows"][1]["idle"] is None
     for spoilt in ({"rows": [{**plain["rows"][0], "more": 1}]}, {"rows": [{"name": "x"}]}, {}):
         assert not validator.is_valid(spoilt)
+
+
+class Word(Enum):
+    ONE = "one"
+    TWO = "two"
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    count: Annotated[int, about("How many.", 0, 9)]
+    share: Annotated[float, about("NaN where it is unknown.", 0, nan=True)]
+    from_: Annotated[Word | None, about("A name that Python keeps for itself.")]
+    pair: Annotated[tuple[int, int], about("First and last.", 0)]
+    by_name: Annotated[Mapping[str, int], about("By name.", 0)]
+    screen: object = None
+
+    @property
+    def twice(self) -> Annotated[int, about("Computed.")]:
+        return 2 * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Base):
+    FORMAT: ClassVar = "ringside.whole/3"
+
+    inner: Annotated[Base | None, about("A part of the same form.")] = None
+
+
+def test_members_without_a_meaning_are_not_in_a_document() -> None:
+    base = Base(1, math.nan, Word.TWO, (3, 4), {"a": 5}, screen=object())
+    plain = {"count": 1, "share": None, "from": "two", "pair": [3, 4], "by_name": {"a": 5}, "twice": 2}
+    assert document(base) == plain
+    assert document(extended(Whole, base, inner=base)) == {"format": "ringside.whole/3", **plain, "inner": plain}
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("count", 10),
+        ("count", None),
+        ("share", -1.0),
+        ("from", "three"),
+        ("pair", [1]),
+        ("pair", [1, -2]),
+        ("by_name", {"a": -1}),
+        ("by_name", {"a": "x"}),
+        ("twice", "2"),
+        ("inner", {}),
+        ("format", "ringside.whole/2"),
+        ("screen", 1),
+    ],
+)
+def test_a_schema_refuses_what_the_types_and_bounds_do_not_admit(member: str, value: object) -> None:
+    validator = Draft202012Validator(schema("Whole", Whole))
+    plain = document(extended(Whole, Base(1, 0.5, None, (3, 4), {}), inner=Base(0, math.inf, Word.ONE, (0, 0), {})))
+    validator.validate(plain)
+    assert not validator.is_valid(plain | {member: value})
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def _of_refusal(words: Sequence[str], ended: Ended, path: Path, kind: str) -> li
     if not ended.err.strip():
         return ["refused without a word"]
     known_as = "standard input" if "-" in words else path.name
-    if words[0] in ABOUT_A_PART:
+    if not ABOUT_A_PART.isdisjoint(words):
         return []
     if known_as not in ended.err:
         return [f"refused without the name of the file: {ended.err[:200]!r}"]

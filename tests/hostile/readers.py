@@ -20,9 +20,8 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("explain", "key", "k-1", "{}"),
         ("split", "LARGEST", "{}"),
         ("split", "HOT", "{}", "--json"),
-        ("curve", "LARGEST", "{}"),
+        ("forecast", "--curve", "LARGEST", "{}"),
         ("forecast", "{}"),
-        ("occupancy", "{}"),
         ("keys", "{}"),
         ("why", "{}", "--all", "--json"),
         ("verify", "{}"),
@@ -75,8 +74,8 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 }
 """The commands that read a kind of file: ``{}`` is its path, ``-`` standard input."""
 
-ABOUT_A_PART: Final = frozenset({"explain", "split", "curve"})
-"""Commands about a topic, a bundle or a key in a file: a sentence that it is not there does not name the file."""
+ABOUT_A_PART: Final = frozenset({"explain", "split", "--curve"})
+"""What is about a topic, a bundle or a key in a file: a sentence that it is not there does not name the file."""
 
 MAY_FAIL: Final = frozenset({"verify", "lint", "why", "demo"})
 """Commands that end with 1 for what a sound file says: a difference, a finding, an expectation that does not hold."""

@@ -145,7 +145,6 @@ ROOMS: Final = {
                 "tests/properties/test_autosplit_laws.py",
                 "tests/properties/test_balance_*.py",
                 "tests/properties/test_broker_deaths.py",
-                "tests/properties/test_bulk_shedding.py",
                 "tests/properties/test_shedding_laws.py",
             ),
             ("unit_tests", *_BALANCE, *_SHEDDING),

@@ -16,7 +16,7 @@ from engine.balance.splitting.topics import TopicColumns
 from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.columns import LoadColumns, PickedNames
-from engine.bundles.curve import flow_curve, flow_curve_of_columns
+from engine.bundles.curve import flow_curve
 from engine.bundles.loads import RATE_FIELDS, TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.plan import SplitPlan, shares_of
@@ -24,6 +24,7 @@ from engine.bundles.split import plan_split
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
 from engine.views.bundles.frames import frame_of
+from tests.oracles.flow_curve import flow_curve as scalar_curve
 from tests.properties.test_balance_laws import TOP, starts, topics
 
 
@@ -108,10 +109,8 @@ def test_a_curve_is_the_same_from_columns(
     for piece in (BundleRange(0, TOP), BundleRange(2, 0x80000000)):
         for at in (0, 3):
             loads = [topic.load_at(at) for topic in given_topics]
-            plain = flow_curve(piece, loads, limits, "proposed" if proposed else "merged")
-            large = flow_curve_of_columns(
-                piece, columns(given_topics).loads_at(at), limits, "proposed" if proposed else "merged"
-            )
+            plain = scalar_curve(piece, loads, limits, "proposed" if proposed else "merged")
+            large = flow_curve(piece, columns(given_topics).loads_at(at), limits, "proposed" if proposed else "merged")
             if isinstance(large, Rejection):
                 assert large == plain
             else:

@@ -13,11 +13,12 @@ from engine.balance.splitting.model import Balance
 from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
 from engine.bundles.algorithms import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.curve import FlowCurve, flow_curve
+from engine.bundles.curve import FlowCurve
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import expected_occupancy
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
+from tests.oracles.flow_curve import flow_curve as scalar_curve
 
 TOP = 0xFFFFFFFF
 HASHES = st.one_of(
@@ -123,7 +124,7 @@ def test_the_forecast_is_the_simulation_of_the_configured_algorithm(start: Balan
 def test_B07_the_curve_cuts_where_the_algorithms_cut(given_topics: list[BalancedTopic], rate: int, gate: int) -> None:
     loads = [topic.load for topic in given_topics]
     whole, limits = BundleRange(0, TOP), FlowLimits(rate, 100, gate)
-    merged, proposed = flow_curve(whole, loads, limits), flow_curve(whole, loads, limits, "proposed")
+    merged, proposed = scalar_curve(whole, loads, limits), scalar_curve(whole, loads, limits, "proposed")
     if not loads:
         assert isinstance(merged, Rejection) and isinstance(proposed, Rejection)
         return

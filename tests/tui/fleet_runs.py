@@ -47,14 +47,13 @@ def result(folder: Path, day: str, part: int = 0) -> Path:
         for policy in ("flag_off", "flag_on"):
             for index, active in enumerate(actives):
                 owner = active if policy == in_force else f"not-in-force-{day}"
-                owners.append((name, topic(index), NAMESPACE, index, policy, "", False, owner, owner, False, 1.0, 1.0))
+                owners.append((name, topic(index), NAMESPACE, index, policy, "", owner, owner, False, 1.0, 1.0))
     write(folder, schemas.ASSIGNMENTS, owners, stamp, part)
     loads = [
         (
             NAMESPACE,
             name,
             policy,
-            False,
             5,
             3,
             0,

@@ -162,7 +162,7 @@ def output_options(command: _Command) -> _Command:
         "output",
         _output,
         click.option("--once", is_flag=True, help="Print what the screen would show, as text, and exit."),
-        click.option("--json", "as_json", is_flag=True, help="Print it as JSON (the schema is part of the package)."),
+        click.option("--json", "as_json", is_flag=True, help="Print it as JSON (its schema: ringside schema)."),
         click.option(
             "--theme",
             type=click.Choice(["dark", "light"]),

@@ -139,9 +139,11 @@ def say_not_saved(trouble: str) -> None:
         say(f"the steps of this session are not all saved: {trouble}")
 
 
-def json_text(document: object) -> str:
-    """A document of plain values as indented JSON; a number that JSON does not know is an error of ours."""
-    return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+def json_text(answer: object) -> str:
+    """The document of an answer, or of plain values, as indented JSON."""
+    from engine.documents import document
+
+    return json.dumps(document(answer), indent=2, ensure_ascii=True, allow_nan=False)
 
 
 def json_rows(form: str, member: str, rows: Iterable[object]) -> str:

@@ -74,6 +74,7 @@ GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",
     "T": "T sends by all producers of a topic; t sends messages with a key",
+    **same_reason("rR", "rates are given to producers of a topic; t sends messages with a key"),
     **same_reason("sb", "bundles are split and forecast on the screen of a Failover subscription"),
 }
 """Keys of the sister screens, and why they do nothing here."""

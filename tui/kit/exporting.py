@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,14 +16,13 @@ from engine.text import counted, visible
 from tui.kit.background import run_beside
 from tui.kit.columns import Value
 from tui.kit.line_table import ARRANGED_AT_ONCE, RowsTable
+from tui.kit.pictures import picture_of, pixel_drawer, pixels
 from tui.kit.prompt import Prompt
 from tui.kit.themed_app import without_secret
 from tui.kit.wording import safe_name
 
 PICTURE: Final = ".svg"
 PIXELS: Final = ".png"
-PIXELS_PER_UNIT: Final = 2.0
-"""How large a picture in pixels is, so that letters are sharp."""
 EXPORT_HINT: Final = "a name that ends in .csv or .json for the rows, in .svg or .png for the screen"
 
 
@@ -49,8 +47,9 @@ def export(
             record_writer(path)  # refuses an ending that nobody writes
             run_beside(screen, partial(_write_many, screen, table.records_later(), path, say), group="export")
         else:
-            draw = _drawing() if path.suffix.lower() == PIXELS else None
-            screen.call_after_refresh(_take_picture, screen, path, draw, say)
+            if path.suffix.lower() == PIXELS:
+                pixel_drawer()  # refuses where it is missing
+            screen.call_after_refresh(_take_picture, screen, path, say)
     except (InputError, OSError, ValueError) as error:  # a name with NUL is a ValueError
         prompt.complain(str(error))
         return
@@ -76,27 +75,15 @@ def _shown(screen: Screen[Any], records: list[dict[str, Value]]) -> list[dict[st
     ]
 
 
-def _take_picture(screen: Screen[Any], path: Path, draw: Any | None, say: Callable[[str, str], object]) -> None:
-    picture = screen.app.export_screenshot().encode()
-    if draw is not None:
-        # No machine has the font that the picture would fetch, and letters of several widths tear it apart.
-        picture = draw.svg2png(bytestring=picture.replace(b"Fira Code", b"monospace"), scale=PIXELS_PER_UNIT)
+def _take_picture(screen: Screen[Any], path: Path, say: Callable[[str, str], object]) -> None:
+    picture = picture_of(screen.app)
+    data = pixels(picture) if path.suffix.lower() == PIXELS else picture.encode()
     try:
-        saved(path, lambda file: file.write(picture))
+        saved(path, lambda file: file.write(data))
     except InputError as error:
         say("refusal", str(error))
     else:
         say("done", f"the screen is written to {safe_name(str(path))}")
-
-
-def _drawing() -> Any:
-    """The library that draws PNG. Raises ``InputError`` where it is not installed."""
-    try:
-        return import_module("cairosvg")
-    except (ImportError, OSError) as error:  # OSError: the library that it stands on is missing
-        raise InputError(
-            "PNG needs cairosvg and the library cairo (pip install 'pulsar-ringside[pictures]'); .svg needs nothing"
-        ) from error
 
 
 def written_sentence(rows: int, changed_cells: int, path: Path) -> str:

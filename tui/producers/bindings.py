@@ -29,6 +29,8 @@ CHANGE: Final = (
     Binding("x", "close_producer", "Close", tooltip="Close the selected producer"),
     Binding("t", "send(False)", "Send", tooltip="Send messages by the selected producer"),
     Binding("T", "send(True)", "Send by all", tooltip="Send messages by every producer"),
+    Binding("r", "rate(False)", "Rate", show=False, tooltip="Set the rate of the selected producer"),
+    Binding("R", "rate(True)", "Rate of all", show=False, tooltip="Set the rate of every producer"),
     Binding("m", "grow", "More", tooltip="Give the topic more partitions"),
     Binding("b", "serve", "Break", tooltip="Break or repair the marked partition"),
     *WAIT,

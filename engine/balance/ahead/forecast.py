@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.balance.ahead.bulk_modular import BulkModularAhead, can_forecast_in_bulk
 from engine.balance.ahead.extensible import ExtensibleAhead
 from engine.balance.ahead.model import AheadCycle, Assumption, ShedAhead, ShedStart, evenness
 from engine.balance.ahead.modular import ModularAhead
@@ -53,10 +52,10 @@ def shed_ahead(start: ShedStart, cycles: int) -> ShedAhead | Rejection:
     return ShedAhead(start, done, before, _assumptions(start, done))
 
 
-def _running(start: ShedStart) -> ModularAhead | BulkModularAhead | ExtensibleAhead:
+def _running(start: ShedStart) -> ModularAhead | ExtensibleAhead:
     if start.load_manager == "extensible":
         return ExtensibleAhead(start)
-    return BulkModularAhead(start) if can_forecast_in_bulk(start) else ModularAhead(start)
+    return ModularAhead(start)
 
 
 def _refusal(start: ShedStart, cycles: int) -> Rejection | None:

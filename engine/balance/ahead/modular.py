@@ -1,4 +1,4 @@
-"""The modular leader's cycles of a forecast, bundle by bundle: the reference for the form in columns."""
+"""The modular leader's cycles of a forecast."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -47,26 +46,7 @@ Comparison = Literal[
 
 
 class RankedAverages(Mapping[str, BundleData]):
-    """The averages of bundles in the order of the leader's map of all: here as a mapping, in columns in
-    :class:`engine.balance.bulk_averages.ShedAverages`."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def in_order(self, bundles: Iterable[str]) -> list[str]:
-        """Some of the bundles in the order of all."""
-
-    @abstractmethod
-    def short_term(self, bundles: Iterable[str], measure: TrafficMeasure) -> list[float]:
-        """Their short-term traffic: messages/s or bytes/s."""
-
-    @abstractmethod
-    def reordered(self, bundles: Iterable[str]) -> RankedAverages:
-        """The same bundles in another order."""
-
-
-class _OneByOne(RankedAverages):
-    """An object for each bundle."""
+    """The averages of bundles in the order of the leader's map of all."""
 
     __slots__ = ("_data", "_ranks")
 
@@ -84,16 +64,19 @@ class _OneByOne(RankedAverages):
         return len(self._data)
 
     def in_order(self, bundles: Iterable[str]) -> list[str]:
+        """Some of the bundles in the order of all."""
         return sorted(bundles, key=self._ranks.__getitem__)
 
     def short_term(self, bundles: Iterable[str], measure: TrafficMeasure) -> list[float]:
+        """Their short-term traffic: messages/s or bytes/s."""
         averages = (self._data[bundle].short_term for bundle in bundles)
         if measure == "messages":
             return [average.msgs_per_sec for average in averages]
         return [average.bytes_per_sec for average in averages]
 
-    def reordered(self, bundles: Iterable[str]) -> _OneByOne:
-        return _OneByOne({bundle: self._data[bundle] for bundle in bundles})
+    def reordered(self, bundles: Iterable[str]) -> RankedAverages:
+        """The same bundles in another order."""
+        return RankedAverages({bundle: self._data[bundle] for bundle in bundles})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +95,7 @@ class ShedView:
     def of(
         cls, brokers: Iterable[BrokerLoad], bundles: Mapping[str, BundleData], recently_unloaded: Collection[str] = ()
     ) -> ShedView:
-        """A view with an object for each bundle."""
-        return cls(tuple(brokers), _OneByOne(bundles), recently_unloaded)
+        return cls(tuple(brokers), RankedAverages(bundles), recently_unloaded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
 
+from engine.answer import about
 from engine.balance.ahead.broker_changes import BrokerDeath, Landing, broker_dies, every_broker_dies
 from engine.balance.ahead.model import ShedStart
 from engine.errors import Rejection
@@ -21,11 +22,13 @@ FORMAT: Final = "ringside.broker-heirs/1"
 class BrokerHeir:
     """A broker that is left: its weighted usage before and after, and the bundles it gets by the seed's draws."""
 
-    broker: str
-    usage_before: float
-    usage_after: float
-    bundles: int
-    msgs_per_sec: float
+    broker: Annotated[str, about("Its name.")]
+    usage_before: Annotated[
+        float, about("Weighted usage before, 1 is full; null where its report has no number.", nan=True)
+    ]
+    usage_after: Annotated[float, about("The same afterwards, where lots fall as drawn.", nan=True)]
+    bundles: Annotated[int, about("Bundles that it gets.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages a second of them.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +50,16 @@ class BrokerHeirsView:
 class BrokerLoss:
     """One single failure: what is interrupted, and the broker that is fullest afterwards."""
 
-    broker: str
-    bundles: int
-    topics: int
-    msgs_per_sec: float
-    fullest: str
-    usage_before: float
-    usage_after: float
-    unowned: int
+    broker: Annotated[str, about("The broker that dies.")]
+    bundles: Annotated[int, about("Its bundles.", 0)]
+    topics: Annotated[int, about("Their topics.", 0)]
+    msgs_per_sec: Annotated[float, about("Their messages a second, in and out.")]
+    fullest: Annotated[str, about("The broker that is fullest afterwards.")]
+    usage_before: Annotated[
+        float, about("Weighted usage before, 1 is full; null where its report has no number.", nan=True)
+    ]
+    usage_after: Annotated[float, about("The same afterwards, where lots fall as drawn.", nan=True)]
+    unowned: Annotated[int, about("Bundles that no broker may own.", 0)]
 
 
 def broker_heirs(given: BrokersInput, gone: Sequence[str], question: BrokersQuestion) -> BrokerHeirsView | Rejection:
@@ -135,43 +140,76 @@ def _fullest_first(usage: float) -> float:
     return -usage if math.isfinite(usage) else math.inf
 
 
-def broker_heirs_document(view: BrokerHeirsView) -> dict[str, Any]:
-    """The loss of some brokers as plain values."""
-    return {
-        "format": FORMAT,
-        "gone": list(view.gone),
-        "topics": view.topics,
-        "msgs_per_sec": view.msgs_per_sec,
-        "unowned": view.unowned,
-        "heirs": [_finite(asdict(heir)) for heir in view.heirs],
-        "landings": [
-            {
-                "broker": broker,
-                "bundle": landing.bundle,
-                "topics": landing.stats.topics,
-                "msgs_per_sec": landing.stats.msgs_per_sec,
-                "destination": landing.destination,
-                "chances": [{"broker": name, "chance": chance} for name, chance in landing.chances.items()],
-                "refusal": landing.refusal,
-            }
+@dataclass(frozen=True, slots=True)
+class Chance:
+    broker: Annotated[str, about("Its name.")]
+    chance: Annotated[float, about("How likely it is.", 0, 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class LandingRow:
+    broker: Annotated[str, about("The broker that had it.")]
+    bundle: Annotated[str, about("Its full name.")]
+    topics: Annotated[int, about("Its topics.", 0)]
+    msgs_per_sec: Annotated[float, about("Its messages a second, in and out.")]
+    destination: Annotated[str | None, about("The broker that was drawn; null where nobody may own it.")]
+    chances: Annotated[Sequence[Chance], about("Every broker that may get it.")]
+    refusal: Annotated[str, about("Why nobody may own it, else empty.")]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerHeirsDocument:
+    """What the loss of brokers does."""
+
+    FORMAT: ClassVar = "ringside.broker-heirs/1"
+
+    gone: Annotated[
+        Sequence[str], about("Brokers that die, one after the other; empty where every single failure is listed.")
+    ]
+    topics: Annotated[int, about("Topics that are interrupted.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages a second of them, in and out.")]
+    unowned: Annotated[int, about("Bundles that no broker may own.", 0)]
+    heirs: Annotated[Sequence[BrokerHeir], about("The brokers that are left, the fullest afterwards first.")]
+    landings: Annotated[Sequence[LandingRow], about("Bundles in the order in which they are looked up.")]
+    losses: Annotated[
+        Sequence[BrokerLoss],
+        about("Every single failure, the one that fills a broker most first; empty where some brokers are named."),
+    ]
+
+
+def broker_heirs_document(view: BrokerHeirsView) -> BrokerHeirsDocument:
+    return BrokerHeirsDocument(
+        gone=view.gone,
+        topics=view.topics,
+        msgs_per_sec=view.msgs_per_sec,
+        unowned=view.unowned,
+        heirs=view.heirs,
+        landings=[
+            LandingRow(
+                broker=broker,
+                bundle=landing.bundle,
+                topics=landing.stats.topics,
+                msgs_per_sec=landing.stats.msgs_per_sec,
+                destination=landing.destination,
+                chances=[Chance(broker=name, chance=chance) for name, chance in landing.chances.items()],
+                refusal=landing.refusal,
+            )
             for broker, landing in view.landings
         ],
-        "losses": [],
-    }
+        losses=[],
+    )
 
 
-def broker_losses_document(losses: Sequence[BrokerLoss]) -> dict[str, Any]:
-    """Every single failure as plain values."""
-    return {
-        "format": FORMAT,
-        "gone": [],
-        "topics": 0,
-        "msgs_per_sec": 0.0,
-        "unowned": 0,
-        "heirs": [],
-        "landings": [],
-        "losses": [_finite(asdict(loss)) for loss in losses],
-    }
+def broker_losses_document(losses: Sequence[BrokerLoss]) -> BrokerHeirsDocument:
+    return BrokerHeirsDocument(
+        gone=[],
+        topics=0,
+        msgs_per_sec=0.0,
+        unowned=0,
+        heirs=[],
+        landings=[],
+        losses=losses,
+    )
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from engine.balance.splitting.topics import TopicColumns, loads_at
 from engine.bundles.algorithms import flow_limits
 from engine.bundles.boundaries import parse_range
 from engine.bundles.columns import LoadColumns, sum_in_order
-from engine.bundles.curve import FlowCurve, FlowRule, flow_curve_of_columns
+from engine.bundles.curve import FlowCurve, FlowRule, flow_curve
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import count_occupancy
-from engine.bundles.sizing import bundles_needed
+from engine.bundles.sizing import EVEN_ENOUGH, bundles_needed
 from engine.cluster.bundles import listed_numbers, topic_loads
 from engine.cluster.partitions import partition_columns
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of
@@ -138,7 +138,7 @@ def _curve(loads: Sequence[TopicLoad], range_text: str, start: BalanceStart, rul
     if isinstance(piece, Rejection):
         return piece
     assert isinstance(loads, LoadColumns), "a start from columns stays in columns"
-    return flow_curve_of_columns(piece, loads, flow_limits(start.settings), rule)
+    return flow_curve(piece, loads, flow_limits(start.settings), rule)
 
 
 def balanced_topics(state: ClusterState, namespace: str, growth: float) -> TopicColumns:
@@ -203,7 +203,8 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
 
 def _needed(topics: int, brokers: int, maximum: int) -> BundlesNeededRow:
     if topics > MOST_TOPICS_ASKED:
-        line = shell_line("ringside", "bundles-needed", "--topics", str(topics), "--brokers", str(brokers))
+        numbers = ("--topics", str(topics), "--brokers", str(brokers), "--max-over-mean", str(EVEN_ENOUGH))
+        line = shell_line("ringside", "suggest", "bundles", *numbers)
         message = f"{line} says how many bundles keep them even"
         return BundlesNeededRow(0, (), Rejection("TooManyTopics", message, "topics"))
     needed = bundles_needed(topics, brokers, maximum_bundles=maximum)

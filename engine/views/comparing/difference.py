@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Final, Literal
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from engine.admin.between import Change, changes_between
 from engine.admin.facts import Snapshot
+from engine.answer import about, extended
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Subscription
 from engine.compare.matching import came_and_left, ids_by_name, matched_subscriptions, renamed, renumbered
 from engine.compare.verdict import Verdict, judge, verdict_between
 from engine.config import BrokerSettings
-from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, handovers, key_handovers
+from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, Noun, handovers, key_handovers
 from engine.views.keys.moves import key_moves, keys_evenness, keys_verdict, same_space
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 from engine.views.reported.changes import change_text
 
-FORMAT: Final = "ringside.diff/1"
+ComparedType = Literal["Failover", "Key_Shared"]
 Presence = Literal["both", "appeared", "vanished"]
 
 
@@ -34,9 +35,9 @@ class SubscriptionDifference:
 
     key: str
     namespace: str
-    type: str
+    type: ComparedType
     presence: Presence
-    noun: str
+    noun: Noun
     verdict: Verdict | None
     came: tuple[str, ...]
     left: tuple[str, ...]
@@ -48,20 +49,20 @@ class SubscriptionDifference:
 class SettingDifference:
     """A setting by its exact name, as broker.conf would have it on either side."""
 
-    name: str
-    before: str
-    after: str
+    name: Annotated[str, about("Exact name.")]
+    before: Annotated[str, about("In A.")]
+    after: Annotated[str, about("In B.")]
 
 
 @dataclass(frozen=True, slots=True)
 class BundlesDifference:
     """A namespace whose bundles differ: how many there are, and the boundaries of one side only."""
 
-    namespace: str
-    before: int
-    after: int
-    boundaries_gone: tuple[int, ...]
-    boundaries_new: tuple[int, ...]
+    namespace: Annotated[str, about("Its name.")]
+    before: Annotated[int, about("Bundles in A.", 0)]
+    after: Annotated[int, about("Bundles in B.", 0)]
+    boundaries_gone: Annotated[tuple[int, ...], about("Boundaries of A only.", 0)]
+    boundaries_new: Annotated[tuple[int, ...], about("Boundaries of B only.", 0)]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,18 +87,18 @@ class DifferenceView:
 class Sums:
     """Over all subscriptions that are on both sides; ``items`` counts only partitions, of them ``moved``."""
 
-    items: int
-    moved: int
-    least: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    unacked_at_risk: int
-    appeared: int
-    vanished: int
-    idle: int
-    max_over_mean: float
-    max_over_mean_rate: float
-    worse: int
+    items: Annotated[int, about("Partitions.", 0)]
+    moved: Annotated[int, about("Partitions with another active consumer.", 0)]
+    least: Annotated[int, about("Fewest moves that lead to the same loads.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages per second of what moved.")]
+    bytes_per_sec: Annotated[float, about("Bytes per second of what moved.")]
+    unacked_at_risk: Annotated[int, about("Unacknowledged messages of what moved.", 0)]
+    appeared: Annotated[int, about("Topics that are in B only.", 0)]
+    vanished: Annotated[int, about("Topics that are in A only.", 0)]
+    idle: Annotated[int, about("Consumers of B without an item.", 0)]
+    max_over_mean: Annotated[float, about("The largest max/mean of B, by items.")]
+    max_over_mean_rate: Annotated[float, about("The same by messages.")]
+    worse: Annotated[int, about("Subscriptions whose verdict is worse.", 0)]
 
 
 def difference_view(
@@ -201,7 +202,7 @@ def _only(state: ClusterState, subscription: Subscription) -> ClusterState:
     return replace(state, subscriptions=(subscription,))
 
 
-def _alone(key: str, namespace: str, kind: str, noun: str, presence: Presence) -> SubscriptionDifference:
+def _alone(key: str, namespace: str, kind: ComparedType, noun: Noun, presence: Presence) -> SubscriptionDifference:
     return SubscriptionDifference(key, namespace, kind, presence, noun, None, (), (), (), ())
 
 
@@ -305,41 +306,76 @@ def reported_between(before: Snapshot, after: Snapshot, subscription: str | None
     return tuple(change for change in changes if subscription in (None, change.subscription))
 
 
-def difference_document(view: DifferenceView) -> dict[str, Any]:
-    """A difference as plain values."""
-    reported = view.reported
-    return {
-        "format": FORMAT,
-        "before": view.before,
-        "after": view.after,
-        "reported": None
-        if reported is None
-        else [asdict(change) | {"text": change_text(change)} for change in reported],
-        "release_before": view.release_before,
-        "release_after": view.release_after,
-        "sums": asdict(sums_of(view)),
-        "settings": [asdict(setting) for setting in view.settings],
-        "topics_appeared": list(view.topics_appeared),
-        "topics_vanished": list(view.topics_vanished),
-        "topics_renamed": [list(pair) for pair in view.topics_renamed],
-        "bundles": [
-            asdict(bundle)
-            | {"boundaries_gone": list(bundle.boundaries_gone), "boundaries_new": list(bundle.boundaries_new)}
-            for bundle in view.bundles
-        ],
-        "subscriptions": [
-            {
-                "key": subscription.key,
-                "namespace": subscription.namespace,
-                "type": subscription.type,
-                "presence": subscription.presence,
-                "noun": subscription.noun,
-                "verdict": asdict(subscription.verdict) if subscription.verdict is not None else None,
-                "consumers_came": list(subscription.came),
-                "consumers_left": list(subscription.left),
-                "consumers_renamed": [list(pair) for pair in subscription.renamed],
-                "handovers": [asdict(row) for row in subscription.rows],
-            }
+@dataclass(frozen=True, slots=True)
+class ReportedChange(Change):
+    text: Annotated[str, about("The change as a sentence.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionRow:
+    key: Annotated[str, about("Its key.")]
+    namespace: Annotated[str, about("Its namespace.")]
+    type: Annotated[ComparedType, about("Its type.")]
+    presence: Annotated[Presence, about("Where it is.")]
+    noun: Annotated[Noun, about("What its verdict counts.")]
+    verdict: Annotated[Verdict | None, about("The verdict; null where it is on one side only.")]
+    consumers_came: Annotated[Sequence[str], about("Consumers in B only.")]
+    consumers_left: Annotated[Sequence[str], about("Consumers in A only.")]
+    consumers_renamed: Annotated[Sequence[tuple[str, str]], about("Pairs of those that are likely one consumer.")]
+    handovers: Annotated[Sequence[HandoverRow], about("What changes hands, busiest first.")]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffDocument:
+    """Two states side by side."""
+
+    FORMAT: ClassVar = "ringside.diff/1"
+
+    before: Annotated[str, about("What A is.")]
+    after: Annotated[str, about("What B is.")]
+    reported: Annotated[
+        Sequence[ReportedChange] | None,
+        about("What brokers reported otherwise, where both sides hold what they reported; else null."),
+    ]
+    release_before: Annotated[str, about("Pulsar version of A.")]
+    release_after: Annotated[str, about("Pulsar version of B.")]
+    sums: Annotated[Sums, about("Sums over the Failover subscriptions that are on both sides.")]
+    settings: Annotated[Sequence[SettingDifference], about("Settings that differ, as broker.conf has them.")]
+    topics_appeared: Annotated[Sequence[str], about("Topics in B only.")]
+    topics_vanished: Annotated[Sequence[str], about("Topics in A only.")]
+    topics_renamed: Annotated[Sequence[tuple[str, str]], about("Pairs of those that are likely one topic.")]
+    bundles: Annotated[Sequence[BundlesDifference], about("Namespaces whose bundles differ.")]
+    subscriptions: Annotated[Sequence[SubscriptionRow], about("Every subscription of either side.")]
+
+
+def difference_document(view: DifferenceView) -> DiffDocument:
+    return DiffDocument(
+        before=view.before,
+        after=view.after,
+        reported=None
+        if view.reported is None
+        else [extended(ReportedChange, change, text=change_text(change)) for change in view.reported],
+        release_before=view.release_before,
+        release_after=view.release_after,
+        sums=sums_of(view),
+        settings=view.settings,
+        topics_appeared=view.topics_appeared,
+        topics_vanished=view.topics_vanished,
+        topics_renamed=view.topics_renamed,
+        bundles=view.bundles,
+        subscriptions=[
+            SubscriptionRow(
+                key=subscription.key,
+                namespace=subscription.namespace,
+                type=subscription.type,
+                presence=subscription.presence,
+                noun=subscription.noun,
+                verdict=subscription.verdict,
+                consumers_came=subscription.came,
+                consumers_left=subscription.left,
+                consumers_renamed=subscription.renamed,
+                handovers=subscription.rows,
+            )
             for subscription in view.subscriptions
         ],
-    }
+    )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 
+from engine.answer import about
 from engine.cluster.commands import Command
 from engine.cluster.moves import aligned
 from engine.cluster.owners import NEW_PARTITION, active_ids, columns_of
@@ -20,12 +21,10 @@ from engine.views.failover.table import Busiest
 from engine.views.keys.moves import key_moves, keys_verdict
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 
-PARTITION = "partition"
-
-
-SLOT = "slot"
-
-
+Noun = Literal["partition", "slot"]
+"""What is handed over: partitions of a Failover subscription, slots of a Key_Shared one."""
+PARTITION: Final = "partition"
+SLOT: Final = "slot"
 HandoverKind = Literal["moved", "taken up", "orphaned", "appeared", "vanished"]
 
 Pair = tuple[str | None, str | None]
@@ -39,13 +38,13 @@ class HandoverRow:
     Rates are those before (after for what appeared), of a key ``msgs_per_sec`` is the number of its messages so far.
     """
 
-    name: str
-    kind: HandoverKind
-    before: str | None
-    after: str | None
-    msgs_per_sec: float
-    bytes_per_sec: float
-    unacked: int
+    name: Annotated[str, about("Partition, or the text of a key.")]
+    kind: Annotated[HandoverKind, about("What happened to it.")]
+    before: Annotated[str | None, about("Who has it before; null for nobody.")]
+    after: Annotated[str | None, about("Who has it after; null for nobody.")]
+    msgs_per_sec: Annotated[float, about("Messages per second; of a key its messages so far.")]
+    bytes_per_sec: Annotated[float, about("Bytes per second.")]
+    unacked: Annotated[int, about("Unacknowledged messages, which may be delivered twice.", 0)]
 
     @property
     def is_between_namesakes(self) -> bool:

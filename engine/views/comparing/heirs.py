@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
+from engine.answer import about
 from engine.cluster.commands import KillConsumer
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import dispatch_order
@@ -14,23 +15,21 @@ from engine.compare.heirs import Loss, losses, without
 from engine.compare.verdict import Judgement, Verdict, carried_out, shares, subscription_of, verdict_between
 from engine.errors import Rejection
 from engine.memo import Remembered
-from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, handovers, key_handovers
+from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, Noun, handovers, key_handovers
 from engine.views.keys.moves import key_moves, keys_verdict, slots_of_all
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
-
-FORMAT: Final = "ringside.heirs/1"
 
 
 @dataclass(frozen=True, slots=True)
 class HeirRow:
     """One consumer that stays: its items and messages (a second, or of known keys so far) before and after."""
 
-    consumer_id: int
-    name: str
-    items_before: int
-    items_after: int
-    msgs_before: float
-    msgs_after: float
+    consumer_id: Annotated[int, about("Its id here.", 0)]
+    name: Annotated[str, about("Its name.")]
+    items_before: Annotated[int, about("Items before.", 0)]
+    items_after: Annotated[int, about("Items after.", 0)]
+    msgs_before: Annotated[float, about("Messages per second (of known keys so far) before.")]
+    msgs_after: Annotated[float, about("The same after.")]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,7 +40,7 @@ class HeirsView:
     """
 
     subscription: str
-    noun: str
+    noun: Noun
     gone: tuple[str, ...]
     verdict: Verdict
     heirs: tuple[HeirRow, ...]
@@ -55,19 +54,19 @@ class LossRow:
     ``busiest`` is None where nobody is left. ``msgs`` are messages a second, of known keys so far.
     """
 
-    consumer_id: int
-    name: str
-    items: int
-    msgs: float
-    moved: int
-    heirs: int
-    judgement: Judgement
-    busiest: str | None
-    busiest_items: int
-    busiest_msgs: float
-    max_over_mean: float
-    max_over_mean_rate: float
-    idle: int
+    consumer_id: Annotated[int, about("Id of the consumer that goes.", 0)]
+    name: Annotated[str, about("Its name.")]
+    items: Annotated[int, about("Items it had.", 0)]
+    msgs: Annotated[float, about("Its messages per second, of known keys so far.")]
+    moved: Annotated[int, about("Items that change hands, those of others too.", 0)]
+    heirs: Annotated[int, about("Consumers that get more.", 0)]
+    judgement: Annotated[Judgement, about("Whether the shares are more even afterwards.")]
+    busiest: Annotated[str | None, about("The busiest consumer afterwards; null where nobody is left.")]
+    busiest_items: Annotated[int, about("The most items that one has afterwards.", 0)]
+    busiest_msgs: Annotated[float, about("The most messages that one gets afterwards.")]
+    max_over_mean: Annotated[float, about("Items of the busiest divided by the mean, afterwards.")]
+    max_over_mean_rate: Annotated[float, about("The same for messages; 0 where none flow.")]
+    idle: Annotated[int, about("Consumers without an item afterwards.", 0)]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,7 +74,7 @@ class LossesView:
     """Every single failure of a subscription, the worst first; ``max_over_mean*`` are those of the state as it is."""
 
     subscription: str
-    noun: str
+    noun: Noun
     items: int
     max_over_mean: float
     max_over_mean_rate: float
@@ -269,35 +268,58 @@ def _key_losses(state: ClusterState, subscription: KeySubscription) -> LossesVie
     )
 
 
-def heirs_document(view: HeirsView) -> dict[str, Any]:
-    """The loss of some consumers as plain values."""
-    return {
-        "format": FORMAT,
-        "subscription": view.subscription,
-        "noun": view.noun,
-        "gone": list(view.gone),
-        "verdict": asdict(view.verdict),
-        "heirs": [asdict(row) for row in view.heirs],
-        "handovers": [asdict(row) for row in view.rows],
-        "now": None,
-        "losses": [],
-    }
+@dataclass(frozen=True, slots=True)
+class EvennessNow:
+    items: Annotated[int, about("Partitions or slots of all consumers.", 0)]
+    max_over_mean: Annotated[float, about("Items of the busiest consumer over those of the average one.", 0)]
+    max_over_mean_rate: Annotated[float, about("The same by messages; 0 where none flow.", 0)]
 
 
-def losses_document(view: LossesView) -> dict[str, Any]:
-    """Every single failure as plain values."""
-    return {
-        "format": FORMAT,
-        "subscription": view.subscription,
-        "noun": view.noun,
-        "gone": [],
-        "verdict": None,
-        "heirs": [],
-        "handovers": [],
-        "now": {
-            "items": view.items,
-            "max_over_mean": view.max_over_mean,
-            "max_over_mean_rate": view.max_over_mean_rate,
-        },
-        "losses": [asdict(row) for row in view.rows],
-    }
+@dataclass(frozen=True, slots=True)
+class HeirsDocument:
+    """What the loss of consumers does."""
+
+    FORMAT: ClassVar = "ringside.heirs/1"
+
+    subscription: Annotated[str, about("Key of the subscription.")]
+    noun: Annotated[Noun, about("What items are.")]
+    gone: Annotated[Sequence[str], about("Consumers that go, all at once; empty where every single failure is listed.")]
+    verdict: Annotated[Verdict | None, about("The verdict on the loss.")]
+    heirs: Annotated[Sequence[HeirRow], about("Consumers that get more, the one with most messages afterwards first.")]
+    handovers: Annotated[Sequence[HandoverRow], about("What changes hands, busiest first.")]
+    now: Annotated[
+        EvennessNow | None, about("The state before any of the losses; null where the loss of some is shown.")
+    ]
+    losses: Annotated[
+        Sequence[LossRow], about("Every single failure, the worst first; empty where consumers were named.")
+    ]
+
+
+def heirs_document(view: HeirsView) -> HeirsDocument:
+    return HeirsDocument(
+        subscription=view.subscription,
+        noun=view.noun,
+        gone=view.gone,
+        verdict=view.verdict,
+        heirs=view.heirs,
+        handovers=view.rows,
+        now=None,
+        losses=[],
+    )
+
+
+def losses_document(view: LossesView) -> HeirsDocument:
+    return HeirsDocument(
+        subscription=view.subscription,
+        noun=view.noun,
+        gone=[],
+        verdict=None,
+        heirs=[],
+        handovers=[],
+        now=EvennessNow(
+            items=view.items,
+            max_over_mean=view.max_over_mean,
+            max_over_mean_rate=view.max_over_mean_rate,
+        ),
+        losses=view.rows,
+    )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from engine.admin.facts import Snapshot
 from engine.admin.shed_inputs import ShedInputs, shed_inputs_of
+from engine.answer import about
 from engine.bulk_hashing import murmur3_bulk
 from engine.cluster.commands import SetRelease
 from engine.cluster.keys.state import SharingMode
@@ -23,12 +24,16 @@ from engine.keyshared.admission import uses_classic_dispatcher
 from engine.keyshared.bulk import slots_bulk
 from engine.names import NON_PERSISTENT, has_blank_ends
 from engine.releases import CURRENT_RELEASE, Release
-from engine.views.comparing.difference import DifferenceView, difference_document, difference_view
+from engine.views.comparing.difference import (
+    DiffDocument,
+    DifferenceView,
+    difference_document,
+    difference_view,
+)
 from engine.views.comparing.upgrade_rows import CHANGES, RULES, SETTINGS, About, Ask
 from engine.views.keys.moves import key_moves
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 
-FORMAT: Final = "ringside.upgrade/2"
 SAMPLE: Final = 10_000
 """Keys ``key-0``, ``key-1`` … that stand for all keys where consumers may change and keys are not known."""
 _SYSTEM: Final = "pulsar/system"
@@ -53,27 +58,32 @@ class UpgradeRow:
     and ``source`` the pull requests.
     """
 
-    kind: ChangeKind
-    name: str
-    before: str
-    after: str
-    meaning: str
-    counted: Ask
-    count: int | None
-    in_force: str | None
-    effect: Effect
-    keep: str
-    source: str
+    kind: Annotated[
+        ChangeKind, about("A rule, a setting, a fault that is mended, what answers have, or what a broker needs.")
+    ]
+    name: Annotated[str, about("Name of the rule or change here, or exact name of the setting.")]
+    before: Annotated[str, about("Its form before; empty for a setting that the release does not have.")]
+    after: Annotated[str, about("Its form after; empty for a setting that the release does not have.")]
+    meaning: Annotated[str, about("What it decides.")]
+    counted: Annotated[Ask, about("What is counted in this state; empty for nothing.")]
+    count: Annotated[int | None, about("How many of them there are here; null where the state does not say it.", 0)]
+    in_force: Annotated[str | None, about("Value of a setting here; null where it is not known.")]
+    effect: Annotated[
+        Effect,
+        about("Of a setting: it follows the new default, stays as it is set, comes with the release, or is ignored."),
+    ]
+    keep: Annotated[str, about("The line of broker.conf that keeps the old way; empty for none.")]
+    source: Annotated[str, about("Pull requests; empty where the release notes name none.")]
 
 
 @dataclass(frozen=True, slots=True)
 class GapHere:
     """A Key_Shared subscription whose slots without an owner change: messages of those wait."""
 
-    subscription: str
-    before: int
-    after: int
-    known_keys: int
+    subscription: Annotated[str, about("Its key.")]
+    before: Annotated[int, about("Slots without an owner before.", 0)]
+    after: Annotated[int, about("The same after.", 0)]
+    known_keys: Annotated[int, about("Known keys without an owner after.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +94,16 @@ class KeysHere:
     ``sample_keys`` keys that stand for all.
     """
 
-    subscription: str
-    consumers: int
-    slots_before: int
-    slots_after: int
-    order_before: str
-    order_after: str
-    known_keys: int
-    known_moved: int
-    sample_keys: int
-    sample_moved: int
+    subscription: Annotated[str, about("Its key.")]
+    consumers: Annotated[int, about("Connected consumers.", 0)]
+    slots_before: Annotated[int, about("Slots of the hash space before.", 0)]
+    slots_after: Annotated[int, about("Slots of the hash space after.", 0)]
+    order_before: Annotated[str, about("What keeps keys in order before.")]
+    order_after: Annotated[str, about("What keeps keys in order after.")]
+    known_keys: Annotated[int, about("Keys that are known of it.", 0)]
+    known_moved: Annotated[int, about("Known keys that get another owner.", 0)]
+    sample_keys: Annotated[int, about("Sample keys key-0, key-1 and so on that stand for all.", 0)]
+    sample_moved: Annotated[int, about("Sample keys that get another owner.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +113,28 @@ class Shedding:
     ``busiest_over_average`` is of the weighted usage after them, None where brokers have no usage.
     """
 
-    shedder: str
-    placement: str
-    unloads: int
-    topics: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    busiest_over_average: float | None
+    shedder: Annotated[str, about("The shedder in force.")]
+    placement: Annotated[str, about("The placement in force; empty for the extensible load manager.")]
+    unloads: Annotated[int, about("Bundles unloaded.", 0)]
+    topics: Annotated[int, about("Topics interrupted.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages a second moved, in and out.")]
+    bytes_per_sec: Annotated[float, about("Bytes a second moved, in and out.")]
+    busiest_over_average: Annotated[
+        float | None,
+        about(
+            "Weighted usage of the busiest broker over the average, after all cycles; null where brokers have no usage."
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadHere:
     """The forecast of shedding by either release; settings that have the old default get the new one."""
 
-    brokers: int
-    cycles: int
-    before: Shedding
-    after: Shedding
+    brokers: Annotated[int, about("Brokers.", 0)]
+    cycles: Annotated[int, about("Cycles of shedding.", 0)]
+    before: Annotated[Shedding, about("By the release before.")]
+    after: Annotated[Shedding, about("By the release after, where settings that have the old default get the new one.")]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -351,17 +366,36 @@ def _gaps(before: ClusterState, after: ClusterState) -> tuple[GapHere, ...]:
     return tuple(gaps)
 
 
-def upgrade_document(view: UpgradeView) -> dict[str, Any]:
-    """An upgrade as plain values; ``difference`` is the document of ``diff``."""
-    return {
-        "format": FORMAT,
-        "source": view.source,
-        "before": view.before,
-        "after": view.after,
-        "rows": [asdict(row) for row in view.rows],
-        "keys": [asdict(keys) for keys in view.keys],
-        "gaps": [asdict(gap) for gap in view.gaps],
-        "load": None if view.load is None else asdict(view.load),
-        # One state under two releases: nothing was reported of the other one.
-        "difference": {key: value for key, value in difference_document(view.difference).items() if key != "reported"},
-    }
+@dataclass(frozen=True, slots=True)
+class UpgradeDocument:
+    """The same state under another release."""
+
+    FORMAT: ClassVar = "ringside.upgrade/2"
+
+    source: Annotated[str, about("Where the state is from.")]
+    before: Annotated[str, about("Pulsar version of the state.")]
+    after: Annotated[str, about("Pulsar version that is asked about.")]
+    rows: Annotated[Sequence[UpgradeRow], about("Everything that changes: rules, settings, faults and answers.")]
+    keys: Annotated[
+        Sequence[KeysHere],
+        about("Key_Shared subscriptions whose keys get other owners or are kept in order in another way."),
+    ]
+    gaps: Annotated[Sequence[GapHere], about("Key_Shared subscriptions whose slots without an owner change.")]
+    load: Annotated[
+        LoadHere | None,
+        about("Shedding ahead by either release, with the loads that brokers reported; null without load reports."),
+    ]
+    difference: Annotated[DiffDocument, about("Owners that change, as in ringside.diff/1.")]
+
+
+def upgrade_document(view: UpgradeView) -> UpgradeDocument:
+    return UpgradeDocument(
+        source=view.source,
+        before=view.before,
+        after=view.after,
+        rows=view.rows,
+        keys=view.keys,
+        gaps=view.gaps,
+        load=view.load,
+        difference=difference_document(view.difference),
+    )

@@ -54,7 +54,6 @@ _MODE_LINES: Final = {
 
 
 DELIVERIES_SHOWN = 50
-EXACT_KEYS = 200
 KEYS_IN_A_ROW = 20
 """Keys that are listed for one waiting slot or one gap."""
 
@@ -222,14 +221,12 @@ def _gap_rows(now: KeysSlice, waiting: Iterable[tuple[int, Wait]]) -> tuple[GapR
 def _luck_view(now: KeysSlice) -> LuckView:
     if now.partition is None and not now.subscription.agree:
         return LuckView(0, 0, 0.0, 0, 0, 1.0, VERDICTS[Verdict.NOTHING], PARTITIONS_DIFFER, "", 0.0)
-    # The exact distribution takes too long for many keys; random samples are close enough.
-    exact = None if len(now.known.keys) <= EXACT_KEYS else False
     keys = now.subscription.keys if now.partition is None else now.known.counts
-    luck = _luck.get((now.selector, now.known), (), lambda: luck_of(now.selector, keys, exact=exact))
+    luck = _luck.get((now.selector, now.known), (), lambda: luck_of(now.selector, keys))
     return LuckView(
         keys=luck.keys,
         observed_max=luck.busiest_keys,
-        expected_max=luck.by_chance.expected_max if luck.by_chance is not None else 0.0,
+        expected_max=luck.expected_busiest or 0.0,
         low_max=luck.busiest_low,
         high_max=luck.busiest_high,
         probability=luck.probability,

@@ -97,13 +97,13 @@ def luck_sentence(luck: Luck) -> str:
     """What is observed, what chance would do, and what explains the difference."""
     if luck.misplaced and not luck.keys:
         return _why(luck)
-    if luck.by_chance is None or not luck.keys:
+    if luck.expected_busiest is None or not luck.keys:
         return "no known key has an owner, so there is nothing to judge"
     if len(luck.consumers) < 2:
         declared = luck.verdict is Verdict.DECLARED
         return "the only consumer has every key " + ("whose slot it declared" if declared else "there is")
     busiest = f"busiest {luck.busiest_keys:,} of {luck.keys:,} keys"
-    expected = f"chance gives {luck.by_chance.expected_max:.1f} ({luck.busiest_low:,} to {luck.busiest_high:,})"
+    expected = f"chance gives {luck.expected_busiest:.1f} ({luck.busiest_low:,} to {luck.busiest_high:,})"
     return f"{busiest}, {expected}: {_why(luck)}"
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.balance.java_maps import CopiedOrder, MapOrder, concurrent_order, hash_order, spread_hash
+from engine.balance.java_maps import MapOrder, hash_order, spread_hash
 
 KINDS: tuple[Literal["hash", "concurrent"], ...] = ("hash", "concurrent")
 
@@ -95,59 +95,3 @@ def test_nine_keys_in_one_bucket_leave_a_table_of_64_as_it_is(kind: Literal["has
     table = MapOrder(kind, (), 64)
     assert table.updated(keys) == MapOrder(kind, tuple(keys), 64)
     assert table.updated(keys[:8]).updated(keys[8:]) == MapOrder(kind, tuple(keys), 64)
-
-
-@given(
-    st.lists(st.text("Aabc1", max_size=4), unique=True, min_size=1, max_size=120),
-    st.lists(st.integers(0, 200), max_size=60),
-    st.booleans(),
-)
-def test_the_order_of_a_copy_follows_its_map_key_by_key(keys: list[str], changes: list[int], is_partial: bool) -> None:
-    """Keys are taken out and put in again, as bundles that no report has for a while; the reference copies anew."""
-
-    def copied(key: str) -> bool:
-        return not is_partial or "b" not in key
-
-    order = MapOrder("concurrent").updated(keys)
-    live = CopiedOrder(order, copied)
-    for change in changes:
-        key = keys[change % len(keys)]
-        if key in order.keys:
-            order = order.updated(remove=[key])
-            live.remove(key)
-        else:
-            order = order.updated([key])
-            live.add(key)
-        expected = hash_order(filter(copied, order)).keys
-        assert (tuple(live), len(live)) == (expected, len(expected))
-        assert sorted(expected, key=live.rank) == list(expected)
-
-
-def test_a_copy_follows_its_map_through_every_size() -> None:
-    """From nothing to 120 keys and back: the copy is small, doubles and halves on the way."""
-    names = [f"t/n/0x{number:08x}" for number in range(120)]
-    order, live = MapOrder("concurrent"), CopiedOrder(MapOrder("concurrent"))
-    for name in names:
-        order = order.updated([name])
-        live.add(name)
-        assert tuple(live) == hash_order(order).keys
-    for name in (*names[::2], *names[1::2]):
-        order = order.updated(remove=[name])
-        live.remove(name)
-        assert tuple(live) == hash_order(order).keys
-    assert tuple(CopiedOrder(MapOrder("concurrent").updated(names))) == hash_order(concurrent_order(names)).keys
-
-
-@pytest.mark.parametrize("gone", [1, 3, 9])
-def test_a_copy_grows_with_its_map_after_keys_have_gone(gone: int) -> None:
-    """A table of 16 doubles with its twelfth key, those not counted that have left before."""
-    names = [f"t/n/0x{number:08x}" for number in range(60)]
-    order = MapOrder("concurrent").updated(names[:11])
-    live = CopiedOrder(order)
-    for name in names[:gone]:
-        order = order.updated(remove=[name])
-        live.remove(name)
-    for name in names[11:]:
-        order = order.updated([name])
-        live.add(name)
-        assert tuple(live) == hash_order(order).keys

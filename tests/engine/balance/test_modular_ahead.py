@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from engine.balance.ahead.bulk_modular import can_forecast_in_bulk
 from engine.balance.ahead.model import ShedStart
 from engine.balance.ahead.modular import ModularAhead, other_plan
 from engine.balance.brokers import BrokerLoad
@@ -47,13 +46,6 @@ def samples(bundles: Iterable[str], loads: tuple[BrokerLoad, ...], state: Leader
     assert ahead.state.wishes == {}
     ahead.next(2)
     return tuple(ahead.state.data[bundle].long_term.num_samples for bundle in bundles)
-
-
-def test_a_bundle_that_a_report_names_twice_is_forecast_one_by_one() -> None:
-    once, other = broker("b:0", 50, PLENTY), broker("b:1", 50)
-    assert can_forecast_in_bulk(ShedStart((once, other)))
-    assert not can_forecast_in_bulk(ShedStart((replace(once, bundles=(KEPT, KEPT, MOVED)), other)))
-    assert not can_forecast_in_bulk(ShedStart((replace(once, stats=(*PLENTY, PLENTY[0])), other)))
 
 
 def test_steady_averages_are_read_once_however_many_brokers_report() -> None:

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from engine.bundles.occupancy import _seldom_below, expected_empty, expected_fullest, occupied_below
+from engine.bundles.occupancy import _seldom_below, occupied_below
+from engine.chance import expected_empty, fullest
 from tests.oracles import balls as exact
 
 
@@ -23,8 +24,8 @@ from tests.oracles import balls as exact
     ],
 )
 def test_the_fullest_bin_is_what_all_throws_give_on_average(balls: int, weights: tuple[int, ...]) -> None:
-    shares = [weight / sum(weights) for weight in weights]
-    assert expected_fullest(balls, shares) == pytest.approx(float(exact.fullest(balls, weights)), abs=1e-9)
+    shares = tuple(weight / sum(weights) for weight in weights)
+    assert fullest(balls, shares).expected == pytest.approx(float(exact.fullest(balls, weights)), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_the_fullest_bin_is_what_all_throws_give_on_average(balls: int, weights:
     [(521, 100, 521), (600, 1, 2), (601, 1, 2), (1000, 9, 10), (1000, 6, 10), (1500, 1, 3), (1200, 1, 100)],
 )
 def test_the_fuller_of_two_bins_is_the_one_of_the_binomial_law(balls: int, weight: int, of: int) -> None:
-    result = expected_fullest(balls, (weight / of, (of - weight) / of))
+    result = fullest(balls, (weight / of, (of - weight) / of)).expected
     assert result == pytest.approx(float(exact.fuller_of_two(balls, weight, of)), abs=1e-8)
 
 
@@ -40,7 +41,7 @@ def test_the_fuller_of_two_bins_is_the_one_of_the_binomial_law(balls: int, weigh
 def test_the_fuller_of_two_bins_with_very_many_balls_is_exact_too(half: int) -> None:
     """The mean, and the mean distance from it, which is half of the balls times the chance of a tie."""
     tie = math.comb(2 * half, half) / 2 ** (2 * half)
-    assert expected_fullest(2 * half, (0.5, 0.5)) == pytest.approx(half * (1 + tie), abs=1e-7)
+    assert fullest(2 * half, (0.5, 0.5)).expected == pytest.approx(half * (1 + tie), abs=1e-7)
 
 
 @pytest.mark.parametrize("weights", [(1,), (1, 1), (1, 2, 5)])

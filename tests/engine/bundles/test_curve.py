@@ -9,9 +9,10 @@ import pytest
 from engine.balance.splitting.start import BalancedTopic
 from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange
-from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve, flow_curve_of_columns
+from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
+from tests.oracles.flow_curve import flow_curve as scalar_curve
 from tests.properties.test_balance_columns import columns
 
 MEGA = 1_000_000
@@ -23,10 +24,10 @@ SHIPPED = FlowLimits(30_000, 100 * 1_048_576, 10)
 
 def curve(topics: list[TopicLoad], limits: FlowLimits = SHIPPED, rule: FlowRule = "merged") -> FlowCurve:
     """The curve, which is the same from columns where no topic is bad."""
-    result = flow_curve(BUNDLE, topics, limits, rule)
+    result = scalar_curve(BUNDLE, topics, limits, rule)
     assert isinstance(result, FlowCurve), result
     if not result.bad_topics:
-        large = flow_curve_of_columns(BUNDLE, columns([BalancedTopic(topic) for topic in topics]).loads, limits, rule)
+        large = flow_curve(BUNDLE, columns([BalancedTopic(topic) for topic in topics]).loads, limits, rule)
         assert isinstance(large, FlowCurve), large
         assert replace(large, points=tuple(large.points), idle=tuple(large.idle)) == result
     return result
@@ -147,7 +148,7 @@ def test_B07_equal_hashes_share_the_later_ones_traffic_and_no_cut_parts_them() -
 def test_the_proposed_rule_can_cut_outside_the_bundle_or_left_of_everything() -> None:
     bundle, limits = BundleRange(0x100, 0x200), FlowLimits(1000, 10**12, 10)
     topics = [TopicLoad("a", 300, 5000.0), TopicLoad("b", 400, 10.0)]
-    result = flow_curve(bundle, topics, limits, "proposed")
+    result = scalar_curve(bundle, topics, limits, "proposed")
     assert isinstance(result, FlowCurve)
     assert [(cut.position, cut.inside, cut.parts) for cut in result.cuts] == [(150, False, False)]
 
@@ -166,7 +167,7 @@ def test_bad_rates_are_left_out_counted_and_named_while_the_good_ones_are_drawn(
 
 def test_an_empty_bundle_is_refused_and_names_the_topics() -> None:
     for topics in ([], [TopicLoad("outside", 0x300, 5.0)], [TopicLoad("nan", 5, float("nan"))]):
-        result = flow_curve(BUNDLE, topics, SHIPPED)
+        result = scalar_curve(BUNDLE, topics, SHIPPED)
         assert isinstance(result, Rejection)
         assert (result.error, result.field) == ("EmptyBundle", "topics")
 

@@ -20,8 +20,8 @@ WITHOUT_EXAMPLES = {
     f"engine.balance.{name}"
     for name in (
         *("splitting.model", "splitting.modular_cycles", "splitting.world", "shedding.model", "shedding.transfer"),
-        *("leadership.placement", "leadership.shedding", "leadership.bulk_shedding", "leadership.state"),
-        *("ahead.modular", "ahead.bulk_modular", "ahead.moving_world", "bulk_averages"),
+        *("leadership.placement", "leadership.shedding", "leadership.state"),
+        "ahead.modular",
     )
 }
 

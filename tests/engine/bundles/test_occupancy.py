@@ -17,12 +17,11 @@ from engine.bundles.occupancy import (
     CountedOccupancy,
     ExpectedOccupancy,
     count_occupancy,
-    expected_empty,
-    expected_fullest,
     expected_occupancy,
     occupied_below,
 )
 from engine.bundles.sizing import BundlesNeeded, bundles_needed
+from engine.chance import expected_empty, fullest
 from engine.errors import Rejection
 
 
@@ -46,8 +45,8 @@ def test_expectations_equal_the_mean_over_every_possible_throw(topics: int, bund
 def test_unequal_shares_are_exact_too() -> None:
     shares, throws = (0.5, 0.3, 0.2), list(product(range(3), repeat=4))
     weights = [shares[a] * shares[b] * shares[c] * shares[d] for a, b, c, d in throws]
-    fullest = sum(weight * max(map(throw.count, throw)) for weight, throw in zip(weights, throws, strict=True))
-    assert expected_fullest(4, shares) == pytest.approx(fullest)
+    mean_fullest = sum(weight * max(map(throw.count, throw)) for weight, throw in zip(weights, throws, strict=True))
+    assert fullest(4, shares).expected == pytest.approx(mean_fullest)
     assert expected_empty(4, shares) == pytest.approx(0.5**4 + 0.7**4 + 0.8**4)
 
 
@@ -60,10 +59,10 @@ def test_nothing_thrown_leaves_all_empty() -> None:
 
 def test_large_numbers_stay_between_what_is_certain_and_what_is_known_of_the_normal_law() -> None:
     """The larger of two binomials of n throws lies sqrt(n / (2 pi)) above n/2, but for terms that vanish."""
-    assert expected_fullest(100_000, (0.5, 0.5)) == pytest.approx(
+    assert fullest(100_000, (0.5, 0.5)).expected == pytest.approx(
         50_000 + (100_000 / (2 * 3.141592653589793)) ** 0.5, rel=1e-6
     )
-    assert expected_fullest(90_000, (1.0,)) == pytest.approx(90_000.0)
+    assert fullest(90_000, (1.0,)).expected == pytest.approx(90_000.0)
 
 
 @pytest.mark.parametrize("balls", [1, 5, 20, 60, 200])

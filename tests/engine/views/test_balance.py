@@ -184,7 +184,7 @@ def test_growth_brings_splits_that_steady_traffic_does_not() -> None:
 
 def test_how_many_bundles_so_many_topics_need_is_left_to_the_command() -> None:
     row = balance._needed(1_000_000, 3, 128)
-    assert row.problem is not None and "bundles-needed --topics 1000000 --brokers 3" in row.problem.message
+    assert row.problem is not None and "suggest bundles --topics 1000000 --brokers 3" in row.problem.message
     assert balance._needed(1_000, 3, 128).problem is None
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from engine.admin.moments import Moment
 from engine.admin.scalable import ScalableFacts
-from engine.answer import document
+from engine.documents import document
 from engine.errors import Rejection
 from engine.ranges import HashRange
 from engine.scalable.layout import merge, prune, rebucket, split

@@ -1,4 +1,4 @@
-"""``ringside forecast``, ``curve``, ``occupancy``, ``bundles-needed``: for people, for programs, and for bad input."""
+"""``ringside forecast``, with and without a curve, and ``suggest bundles``: for people, programs, and bad input."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from tests.tui.cli.conftest import Run
 LAST = "0xc0000000_0xffffffff"
 FORMS = (
     ("forecast", "scene"),
-    ("curve", LAST, "scene"),
-    ("occupancy", "scene"),
-    ("occupancy", "--topics", "100", "--bundles", "64", "--brokers", "8"),
-    ("bundles-needed", "--topics", "100", "--brokers", "8"),
+    ("forecast", "--curve", LAST, "scene"),
+    ("suggest", "bundles", "--topics", "100", "--brokers", "8"),
 )
 
 
@@ -80,27 +78,25 @@ def test_forecast_answers_for_another_load_manager_growth_brokers_and_intervals(
 
 
 def test_curve_draws_both_rules_with_limit_and_cuts(run: Run) -> None:
-    merged, proposed = run("curve", LAST, "scene").out, run("curve", LAST, "scene", "--rule", "proposed").out
+    merged, proposed = (run("forecast", "scene", "--curve", LAST, *rule).out for rule in ((), ("--rule", "proposed")))
     assert "1 cut makes 2 pieces" in merged and "cut at 3877316650 (0xe71b282a)" in merged and "105MB/s" in merged
     assert "104.9 MB/s (100 binary megabytes)" in " ".join(merged.split())
     assert "which no Pulsar has" in proposed and "half of the total" in proposed and merged != proposed
     assert merged.count("┃") >= 10 and "╌" in merged
-    hot = json.loads(run("curve", "HOT", "scene", "--json").out)
+    hot = json.loads(run("forecast", "--curve", "HOT", "scene", "--json").out)
     assert hot["bundle"] == LAST and hot["positions"] == [3877316650] and hot["rule"] == "merged"
 
 
 def test_occupancy_counts_bundles_and_brokers(run: Run) -> None:
-    document = json.loads(run("occupancy", "scene", "--brokers", "3", "--json").out)
+    document = json.loads(run("forecast", "scene", "--brokers", "3", "--json").out)["occupancy"]
     assert list(document["per_bundle"].values()) == [14, 14, 18, 15] and sum(document["per_broker"].values()) == 61
     assert document["expected"]["brokers"] == 3
 
 
 def test_bundles_needed_is_the_engines_answer(run: Run) -> None:
-    result = bundles_needed(100, 8)
-    assert json.loads(run("bundles-needed", "--topics", "100", "--brokers", "8", "--json").out)["bundles"] == (
-        result.bundles  # type: ignore[union-attr]
-    )
-    assert run("bundles-needed", "--topics", "100", "--brokers", "8").out.startswith("34 bundles\n")
+    words = ("suggest", "bundles", "--topics", "100", "--brokers", "8", "--max-over-mean", "1.5")
+    assert json.loads(run(*words, "--json").out)["bundles"] == bundles_needed(100, 8).bundles  # type: ignore[union-attr]
+    assert run(*words).out.startswith("34 bundles\n")
 
 
 @pytest.mark.parametrize(
@@ -118,16 +114,12 @@ def test_bundles_needed_is_the_engines_answer(run: Run) -> None:
         ),
         (("forecast", "scene", "--set", "loadBalancerSplitIntervalMinutes=soon"), "is not a whole number"),
         (("forecast", "scene", "--set", "loadBalancerSplitInterval=1"), "no broker setting"),
-        (("curve", "0x00000000_0x00000010", "scene"), "its bundles: 0x00000000_0x40000000"),
-        (("curve", "no/where/0x00000000_0x00000010", "scene"), "no namespace 'no/where'"),
-        (("occupancy", "scene", "--brokers", "0"), "--brokers: 0 brokers"),
-        (("occupancy", "--topics", "10"), "--topics and --bundles go together"),
-        (("occupancy", "--topics", "10", "--bundles", "0"), "--bundles: 0 bundles"),
-        (("occupancy", "scene", "--topics", "10", "--bundles", "1"), "replace PATH"),
-        (("bundles-needed", "--topics", "0", "--brokers", "3"), "--topics: 0 topics need no bundles"),
-        (("bundles-needed", "--topics", "9", "--brokers", "0"), "--brokers: 0 brokers"),
-        (("bundles-needed", "--topics", "9", "--brokers", "2", "--max-over-mean", "nan"), "--max-over-mean: "),
-        (("bundles-needed", "--topics", "9", "--brokers", "2", "--idle-share=-1"), "--idle-share: -1.0 is not a share"),
+        (("forecast", "--curve", "0x00000000_0x00000010", "scene"), "its bundles: 0x00000000_0x40000000"),
+        (("forecast", "--curve", "no/where/0x00000000_0x00000010", "scene"), "no namespace 'no/where'"),
+        (("suggest", "bundles", "scene", "--topics", "10", "--brokers", "1"), "give one or the other"),
+        (("suggest", "bundles", "--topics", "0", "--brokers", "3"), "--topics: 0 topics need no bundles"),
+        (("suggest", "bundles", "--topics", "9", "--brokers", "2", "--max-over-mean", "nan"), "--max-over-mean: "),
+        (("suggest", "bundles", "--topics", "9", "--brokers", "2", "--idle-share=-1"), "-1.0 is not a share"),
     ],
 )
 def test_what_cannot_be_answered_names_the_option(run: Run, words: tuple[str, ...], message: str) -> None:
@@ -160,6 +152,6 @@ def test_topics_of_one_hash_are_reported(run: Run, tmp_path: Path) -> None:
     rows = {name: {"msgRateIn": 5.0, "msgThroughputIn": 1.0, "subscriptions": {}} for name in twins}
     stats = {"public/default": {"0x00000000_0xffffffff": {"persistent": rows}}}
     (tmp_path / "twins.json").write_text(json.dumps(stats))
-    for words in (("forecast", "twins.json"), ("curve", "LARGEST", "twins.json")):
+    for words in (("forecast", "twins.json"), ("forecast", "--curve", "LARGEST", "twins.json")):
         ran = run(*words)
         assert ran.code == 0 and f"{twins[0]}, {twins[1]} have the same CRC-32" in ran.err, ran

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 
 from engine.scenarios.broker_scenes import BROKER_SCENES
+from engine.scenarios.script.model import Say
 from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
 from tests.tui.cli.conftest import Run
 from tui.cli import exits as terminal
 from tui.cli import screen as cli_screen
+from tui.drawing.film import MARGIN
+from tui.drawing.svg_rows import CELL_HEIGHT, CELL_WIDTH
 
 FAILING = """# Two expectations, one is met
 # The other is not.
@@ -88,3 +94,37 @@ def test_a_cluster_is_a_demo_too(run: Run) -> None:
         shown = run("demo", scene.name, "--headless")
         assert shown.code == 0
         assert f"scene {scene.name}" in shown.out
+
+
+def test_a_demo_becomes_a_film(run: Run, tmp_path: Path) -> None:
+    ran = run("demo", "keys-blocked", "--record", "film.svg", "--columns", "160", "--rows", "24")
+    root = ElementTree.fromstring((tmp_path / "film.svg").read_bytes())
+    assert (ran.code, root.get("viewBox")) == (
+        0,
+        f"0 0 {160 * CELL_WIDTH + 2 * MARGIN} {24 * CELL_HEIGHT + 2 * MARGIN}",
+    )
+    words = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    said = {line.action.text for line in shipped_script("keys-blocked").lines if isinstance(line.action, Say)}
+    assert len(said) > 3 and said <= {(text or "").removeprefix("» ") for text in words}
+    assert run("demo", "keys-blocked", "--record", "film.svg").code == 2  # it is there already
+
+
+@pytest.mark.parametrize("words", [("film.mp4",), ("film.svg", "--columns", "30"), ("missing/film.svg",)])
+def test_no_film_where_it_cannot_be_written(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    ran = run("demo", "pip392", "--record", *words)
+    assert ran.code == 2 and ran.err and not list(tmp_path.glob("film*"))
+
+
+def test_a_film_as_a_gif_has_every_moment(run: Run, tmp_path: Path) -> None:
+    cairo = pytest.importorskip("cairosvg")
+    assert cairo is not None
+    assert run("demo", "keys-sticky-gap", "--record", "film.gif", "--columns", "60", "--rows", "18").code == 0
+    assert run("demo", "keys-sticky-gap", "--record", "film.cast", "--columns", "60", "--rows", "18").code == 0
+    _, *events = map(json.loads, (tmp_path / "film.cast").read_text().splitlines())
+    with Image.open(tmp_path / "film.gif") as film:
+        durations = []
+        for at in range(getattr(film, "n_frames", 1)):
+            film.seek(at)
+            durations.append(film.info["duration"])
+    times = [event[0] for event in events]
+    assert durations == [round(1000 * (end - begin)) for begin, end in pairwise(times)]

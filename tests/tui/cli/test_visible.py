@@ -40,7 +40,7 @@ COMMANDS = (
     ("lint",),
     ("forecast",),
     ("keys",),
-    ("occupancy",),
+    ("forecast", "--curve", "LARGEST"),
     ("open", "--json"),
 )
 

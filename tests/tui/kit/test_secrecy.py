@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from tests.tui.screens_under_test import run
 from tui.kit.exporting import _shown
+from tui.kit.pictures import picture_of
 from tui.kit.themed_app import SecretFilter, ThemedApp
 from tui.sources.cluster.redaction import bearer_secret
 
@@ -40,8 +41,8 @@ def test_a_screen_and_the_clipboard_do_not_have_it() -> None:
     app.secret = bearer_secret(TOKEN)
 
     async def story(pilot: object) -> None:
-        assert TOKEN not in app.export_screenshot()
-        assert "************" in app.export_screenshot()
+        assert TOKEN not in picture_of(app)
+        assert "************" in picture_of(app)
         app.copy_to_clipboard(f"a {TOKEN} b")
         assert app.clipboard == "a *** b"
 

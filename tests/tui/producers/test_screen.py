@@ -279,3 +279,21 @@ def test_statistics_of_very_many_objects_are_added_up_only_when_asked_for() -> N
         assert app.focused is not None and app.focused.id == "merged"
 
     run(app, story)
+
+
+def test_r_gives_a_rate_and_the_bars_show_it() -> None:
+    app = producers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("r", "ctrl+u", *"900", "down", "ctrl+u", *"250", "down", *"k1", "down", "5", "enter")
+        await pilot.pause()
+        assert "one key or several" in text_of(app)
+        await pilot.press("backspace", "enter")
+        await pilot.pause()
+        view = producers_screen(app).now
+        row = view.producers[producers_screen(app).selected]
+        assert (row.msgs_per_sec, row.msg_bytes) == (900.0, 250)
+        assert view.rates is not None and view.rates.msgs_per_sec.max() == view.rates.msgs_per_sec.sum() == 900.0
+        assert "at most 900" in text_of(app)
+
+    run(app, story)

@@ -63,21 +63,6 @@ _COMMANDS: Final = (
     ),
     ("shed", "commands.shed:shed_command", "Say which bundle is unloaded next, from which broker, to which, and why."),
     (
-        "curve",
-        "commands.forecast:curve_command",
-        "Draw a bundle's traffic along the hash axis, with the limits and the cuts.",
-    ),
-    (
-        "occupancy",
-        "commands.occupancy:occupancy_command",
-        "Count topics in bundles and on brokers, and compare with chance.",
-    ),
-    (
-        "bundles-needed",
-        "commands.occupancy:bundles_needed_command",
-        "Say how many bundles keep brokers even, for so many topics.",
-    ),
-    (
         "keys",
         "commands.keys:keys_command",
         "Say which slots and which keys a consumer has, and whether an uneven share is luck.",
@@ -113,6 +98,7 @@ _COMMANDS: Final = (
         "Serve a running cluster's figures to a scraper of OpenMetrics.",
     ),
     ("config", "commands.config:config_command", "Look at your own settings, and what is wrong."),
+    ("schema", "commands.schema:schema_command", "Print the JSON Schema of what a command prints with --json."),
 )
 """The name, the place below ``tui.cli``, and the line in the help."""
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import click
 
+from engine.answer import about
 from engine.errors import InputError, system_reason
+from engine.plan.model import GoalKind
 from engine.text import counted, visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
@@ -24,34 +28,65 @@ if TYPE_CHECKING:
     from engine.plan.model import Judged, Outcome
 
 
-FORMAT: Final = "ringside.check/1"
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def check_document(judged: Judged) -> dict[str, Any]:
-    """Every goal with its result, as plain values."""
-    return {
-        "format": FORMAT,
-        "source": judged.plan.source,
-        "release": judged.plan.release,
-        "met": not judged.missed,
-        "goals": [
-            {
-                "part": outcome.part,
-                "goal": outcome.goal.kind,
-                "allowed": outcome.goal.allowed,
-                "losses": outcome.goal.losses,
-                "by_messages": outcome.goal.by_messages,
-                "met": outcome.met,
-                "found": outcome.actual,
-                "who": list(outcome.who),
-                "key": outcome.key,
-                "reason": outcome.reason,
-                "line": outcome.goal.line,
-            }
+@dataclass(frozen=True, slots=True)
+class JudgedGoal:
+    part: Annotated[str, about("Subscription or namespace.")]
+    goal: Annotated[GoalKind, about("What is asked for.")]
+    allowed: Annotated[
+        float, about("The most that is fine: a ratio, a number, messages per second, or a part 0..1 for moved.", 0)
+    ]
+    losses: Annotated[int, about("Of survive: how many are lost at once.", 0, 3)]
+    by_messages: Annotated[bool, about("Of survive: the ratio is of messages per second.")]
+    met: Annotated[bool, about("Whether it is met.")]
+    found: Annotated[
+        float | None, about("What was found, in the unit of allowed; null where it could not be judged.", 0)
+    ]
+    who: Annotated[
+        Sequence[str], about("Consumers that decide: the busiest, those whose loss is worst, those that cannot join.")
+    ]
+    key: Annotated[str, about("The key that alone breaks the goal; empty for none.")]
+    reason: Annotated[str, about("Why it could not be judged; empty where it could.")]
+    line: Annotated[int, about("Its line in the plan.", 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDocument:
+    """A planned state, judged by its goals."""
+
+    FORMAT: ClassVar = "ringside.check/1"
+
+    source: Annotated[str, about("The plan.")]
+    release: Annotated[str, about("Pulsar's release by whose rules it is judged.")]
+    met: Annotated[bool, about("Whether every goal is met.")]
+    goals: Annotated[Sequence[JudgedGoal], about("Every goal, in the order of the plan.")]
+
+
+def check_document(judged: Judged) -> CheckDocument:
+    """Every goal with its result."""
+    return CheckDocument(
+        source=judged.plan.source,
+        release=judged.plan.release,
+        met=not judged.missed,
+        goals=[
+            JudgedGoal(
+                part=outcome.part,
+                goal=outcome.goal.kind,
+                allowed=outcome.goal.allowed,
+                losses=outcome.goal.losses,
+                by_messages=outcome.goal.by_messages,
+                met=outcome.met,
+                found=outcome.actual,
+                who=outcome.who,
+                key=outcome.key,
+                reason=outcome.reason,
+                line=outcome.goal.line,
+            )
             for outcome in judged.outcomes
         ],
-    }
+    )
 
 
 def sarif_document(judged: Judged, sentences: dict[Outcome, str], version: str) -> dict[str, Any]:

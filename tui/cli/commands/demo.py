@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import click
 
-from engine.errors import InputError
+from engine.answer import about
+from engine.errors import InputError, Rejection
 from engine.text import counted
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import JournalChoice, Output, journal_options, max_input_option, output_options
@@ -19,39 +21,69 @@ from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from engine.scenarios.script.run import Script, ScriptStep
 
 
-FORMAT: Final = "ringside.script/1"
 """Changes when a member goes or changes its meaning."""
 
 
 @click.command("demo")
 @click.argument("script", required=False, metavar="[FILE | NAME]")
 @click.option("--headless", is_flag=True, help="Run it without a screen; a failed expectation gives exit code 1.")
+@click.option(
+    "--record", type=click.Path(), metavar="FILE", help="Write it as a film: .svg, .gif, or .cast for asciinema."
+)
+@click.option("--columns", type=click.IntRange(1, 400), default=100, show_default=True, help="Of the film.")
+@click.option("--rows", type=click.IntRange(1, 200), default=32, show_default=True, help="Of the film.")
 @max_input_option
 @output_options
 @journal_options
-def demo_command(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
+def demo_command(
+    *,
+    script: str | None,
+    headless: bool,
+    record: str | None,
+    columns: int,
+    rows: int,
+    max_input: int,
+    output: Output,
+    journal: JournalChoice,
+) -> int:
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
     Names of clusters (brokers --scene list) open the screen of brokers, where space plays the cycles.
 
     With --once or --json the script is run, and what the screen would then show is printed; with --headless --json
-    also every line and its result.
+    also every line and its result. With --record nothing is shown: every moment of the script becomes a frame.
 
-    Example: ringside demo pip392 --headless
+    Example: ringside demo pip392 --record pip392.svg
     """
     if script is None:
         _list(output)
         return FINE
+    if record is not None:
+        return _record(_script(script), Path(record), (columns, rows), max_input, output)
     if script in _scene_names():
         return _show_scene(script, output, headless=headless)
     if not headless and output.on_screen:
         return show_session(lambda: demo_session(_script(script), max_input), output, journal)
     return _run(_script(script), output, max_input, every_line=headless)
+
+
+def _record(script: Script, path: Path, size: tuple[int, int], max_input: int, output: Output) -> int:
+    """Play the script without a terminal and keep what it shows."""
+    import asyncio
+
+    from tui.recording import check_film, film_of, write_film
+
+    check_film(path, *size)
+    film = asyncio.run(film_of(demo_session(script, max_input), *size, theme=output.theme, mono=output.mono))
+    write_film(film, path)
+    said = f"{counted(len(film.frames), 'moment')} in {film.end_seconds:.0f} s: {safe_name(str(path))}"
+    write_page([said], ascii_only=output.ascii_only)
+    return FINE
 
 
 def _scene_names() -> tuple[str, ...]:
@@ -140,37 +172,74 @@ def _name(script: Script) -> str:
     return PurePath(script.source).stem
 
 
-def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str, Any]) -> dict[str, Any]:
-    """What ``script_lines`` says, as plain values, with the numbers measured; ``view`` is the one at the end.
+@dataclass(frozen=True, slots=True)
+class Expected:
+    met: Annotated[bool, about("Whether it is met.")]
+    found: Annotated[float | None, about("The number that came, null where none is expected.")]
+    instead: Annotated[str | None, about("What is there instead, null where it is met.")]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedStep:
+    line: Annotated[int, about("From 1.", 1)]
+    at_seconds: Annotated[float, about("Simulated seconds since the start.", 0)]
+    kind: Annotated[Literal["say", "do", "select", "view", "expect"], about("What it is.")]
+    text: Annotated[str, about("Its own words.")]
+    caption: Annotated[str, about("The caption in force.")]
+    refused: Annotated[Rejection | None, about("Why a command was refused, also where that was expected.")]
+    expected: Annotated[Expected | None, about("How an expectation came out, null where nothing is expected.")]
+    failures: Annotated[Sequence[str], about("What did not go as the script says.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptDocument:
+    """What `ringside demo NAME --headless --json` prints: a script line by line, and how its expectations came out."""
+
+    FORMAT: ClassVar = "ringside.script/1"
+
+    script: Annotated[str, about("The file.")]
+    title: Annotated[str, about("Its first comment.")]
+    about: Annotated[str, about("The other comments before its start: what it shows.")]
+    expectations: Annotated[int, about("Lines that expect something.", 0)]
+    met: Annotated[int, about("Those that are met.", 0)]
+    failed_lines: Annotated[Sequence[int], about("Lines that failed, by number.", 1)]
+    steps: Annotated[Sequence[PlayedStep], about("Every line that did something.")]
+    view: Annotated[
+        Mapping[str, Any],
+        about("What the screen shows at the end: the document of the dashboard, of keys or of producers."),
+    ]
+
+
+def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str, Any]) -> ScriptDocument:
+    """What ``script_lines`` says, with the numbers measured; ``view`` is the one at the end.
 
     A step's ``expected`` is null where it expects nothing.
     """
     expected = [step for step in steps if step.kind == "expect"]
-    return {
-        "format": FORMAT,
-        "script": script.source,
-        "title": script.title,
-        "about": script.about,
-        "expectations": len(expected),
-        "met": sum(not step.failures for step in expected),
-        "failed_lines": [step.line for step in steps if step.failures],
-        "steps": [_step_document(step) for step in steps],
-        "view": view,
-    }
+    return ScriptDocument(
+        script=script.source,
+        title=script.title,
+        about=script.about,
+        expectations=len(expected),
+        met=sum(not step.failures for step in expected),
+        failed_lines=[step.line for step in steps if step.failures],
+        steps=[_step_document(step) for step in steps],
+        view=view,
+    )
 
 
-def _step_document(step: ScriptStep) -> dict[str, Any]:
-    document = {"met": not step.failures, "found": step.actual, "instead": step.instead or None}
-    return {
-        "line": step.line,
-        "at_seconds": step.at_seconds,
-        "kind": step.kind,
-        "text": step.text,
-        "caption": step.caption,
-        "refused": None if step.rejection is None else asdict(step.rejection),
-        "expected": document if step.kind == "expect" else None,
-        "failures": [failure.reason for failure in step.failures],
-    }
+def _step_document(step: ScriptStep) -> PlayedStep:
+    expected = Expected(met=not step.failures, found=step.actual, instead=step.instead or None)
+    return PlayedStep(
+        line=step.line,
+        at_seconds=step.at_seconds,
+        kind=step.kind,
+        text=step.text,
+        caption=step.caption,
+        refused=step.rejection,
+        expected=expected if step.kind == "expect" else None,
+        failures=[failure.reason for failure in step.failures],
+    )
 
 
 def script_lines(steps: Sequence[ScriptStep]) -> list[str]:

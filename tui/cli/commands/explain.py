@@ -108,7 +108,7 @@ def _explain_scalable(key: str, path: str | None, sharing: SharingChoice, *, as_
         return False
     view = shown_topic(moments, None, [key])
     if as_json:
-        from engine.answer import document
+        from engine.documents import document
 
         write_out(json_text(document(view)))
     else:

@@ -1,4 +1,4 @@
-"""``forecast``: which bundle splits next, why, and when; ``curve``: the traffic of a bundle along the hash axis."""
+"""``forecast``: which bundle splits next, why, and when; or the traffic of a bundle along the hash axis."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine.balance.settings import BalanceSettings
-    from engine.bundles.curve import FlowCurve
+    from engine.bundles.curve import FlowCurve, FlowRule
     from engine.views.bundles.model import AttemptRow, BalanceView, TreeRow
+    from tui.kit.session import Session
 
 
 SIZE: Final = (79, 18)
@@ -66,6 +67,13 @@ _TREES: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
     "--growth", metavar="X", type=float, default=1.0, show_default=True,
     help="By what the traffic is multiplied at each full interval: 1.1 is ten percent more.",
 )  # fmt: skip
+@click.option(
+    "--curve", "bundle", metavar="BUNDLE", help="Instead: the traffic of BUNDLE along the hash axis, limits and cuts."
+)
+@click.option(
+    "--rule", type=click.Choice(["merged", "proposed"]), default="merged", show_default=True,
+    help="With --curve: the rule as merged, or as first proposed (no Pulsar has that one).",
+)  # fmt: skip
 @json_option
 @ascii_option
 @what_if_options
@@ -77,6 +85,8 @@ def forecast_command(
     brokers: int,
     load_manager: Literal["modular", "extensible"],
     growth: float,
+    bundle: str | None,
+    rule: FlowRule,
     as_json: bool,
     ascii_only: bool,
     what_if: WhatIf,
@@ -84,9 +94,13 @@ def forecast_command(
     """Forecast the automatic splits of a namespace: the next one with reason and time, and K cycles of each algorithm.
 
     Traffic goes on as it is, or grows. --set also takes the intervals of the load managers, such as
-    loadBalancerReportUpdateMaxIntervalMinutes=1 or loadBalancerSplitIntervalMinutes=5.
+    loadBalancerReportUpdateMaxIntervalMinutes=1 or loadBalancerSplitIntervalMinutes=5. Topics in bundles and on
+    brokers are compared with chance.
 
-    Example: ringside forecast dump/ --namespace shop/orders --cycles 10
+    With --curve it sums up the traffic of one bundle as flow_or_qps_equally_divide does, and shows where it cuts:
+    BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
+
+    Examples: ringside forecast dump/ --namespace shop/orders --cycles 10; ringside forecast dump/ --curve HOT
     """
     from dataclasses import replace
 
@@ -96,6 +110,8 @@ def forecast_command(
 
     rest, intervals = _intervals(what_if.settings)
     session = answers_of(path, replace(what_if, settings=rest))
+    if bundle is not None:
+        return _show_curve(bundle, session, namespace, rule, as_json=as_json, ascii_only=ascii_only)
     state = session.timeline.state
     view = balance_view(
         state,
@@ -115,40 +131,14 @@ def forecast_command(
     return FINE
 
 
-@click.command("curve")
-@click.argument("bundle")
-@click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
-@click.option(
-    "--rule", type=click.Choice(["merged", "proposed"]), default="merged", show_default=True,
-    help="The rule as merged, or as first proposed (no Pulsar has that one).",
-)  # fmt: skip
-@click.option("--namespace", metavar="NAME", help="tenant/namespace; needed where there are several.")
-@json_option
-@ascii_option
-@what_if_options
-def curve_command(
-    *,
-    bundle: str,
-    path: str | None,
-    rule: Literal["merged", "proposed"],
-    namespace: str | None,
-    as_json: bool,
-    ascii_only: bool,
-    what_if: WhatIf,
+def _show_curve(
+    bundle: str, session: Session, namespace: str | None, rule: FlowRule, *, as_json: bool, ascii_only: bool
 ) -> int:
-    """Sum up the traffic of BUNDLE along the hash axis as flow_or_qps_equally_divide does, and show where it cuts.
-
-    BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
-
-    Example: ringside curve HOT dump/ --namespace shop/orders
-    """
     from engine.views.bundles.view import curve_of
-    from tui.cli.session import answers_of, bundle_named
+    from tui.cli.session import bundle_named
 
-    session = answers_of(path, what_if)
-    state = session.timeline.state
     owner, range_text = bundle_named(bundle, namespace, session.timeline)
-    curve = curve_of(state, owner, range_text, rule)
+    curve = curve_of(session.timeline.state, owner, range_text, rule)
     if isinstance(curve, Rejection):
         raise InputError(f"{bundle}: {curve.message}")
     say_problems(session.problems)

@@ -53,7 +53,8 @@ def list_command(
 
     Example: ringside list dump/ --filter "idle>0 backlog>1000" --sort backlog
     """
-    from engine.answer import column_meant, document, filter_of, sortable_columns
+    from engine.answer import column_meant, filter_of, sortable_columns
+    from engine.documents import document
     from engine.views.listing import ListedRow
     from tui.kit.columns import Order, places_in_order
     from tui.kit.declared import sorted_by

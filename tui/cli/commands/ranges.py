@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from engine.errors import InputError, Rejection
-from engine.keyshared.clients import ClientLanguage, comment_mark, policy_code
+from engine.keyshared.clients import policy_code
 from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE
 from engine.text import counted
@@ -57,7 +57,7 @@ class _Output:
 @click.option("--node", metavar="INDEX", type=int, help="Only the node with this index, from 0.")
 @known_key_options
 @click.option("--size", metavar="N", type=int, help="Known keys of each node (default: as few as it takes).")
-@click.option("--code", type=click.Choice(["java", "python", "go"]), help="As the client of this language takes them.")
+@click.option("--code", type=click.Choice(["java"]), help="As the client of this language takes them.")
 @json_option
 @ascii_option
 def ranges_command(
@@ -117,7 +117,7 @@ def _consistent(points: int, nodes: int, node: int | None, output: _Output) -> i
             )
         )
     elif output.code is not None:
-        _write_code(output.code, every, wanted, f"{counted(points, 'point')} each")
+        write_out("\n".join(code_lines(every, wanted, f"{counted(points, 'point')} each")))
     else:
         write_page(range_lines(points, every, wanted), ascii_only=output.ascii_only)
     _say_idle(every, wanted, "no range, since other nodes have all its points; it cannot join")
@@ -138,19 +138,13 @@ def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | N
     if output.as_json:
         write_out(json_rows(FORMAT, "nodes", known_key_rows(split, wanted)))
     elif output.code is not None:
-        _write_code(output.code, split.ranges, wanted, f"{counted(split.size, 'known key')} each")
+        write_out("\n".join(code_lines(split.ranges, wanted, f"{counted(split.size, 'known key')} each")))
     else:
         write_page(known_key_lines(split, wanted), ascii_only=output.ascii_only)
     for warning in known_key_warnings(split):
         say(warning)
     _say_idle(split.ranges, wanted, "no key is left for it; it cannot join")
     return FINE
-
-
-def _write_code(language: str, every: Sequence[Sequence[HashRange]], wanted: Sequence[int], made_of: str) -> None:
-    from engine.keyshared.clients import ClientLanguage
-
-    write_out("\n".join(code_lines(ClientLanguage(language), every, wanted, made_of)))
 
 
 def _say_idle(every: Sequence[Sequence[HashRange]], wanted: Sequence[int], why: str) -> None:
@@ -260,22 +254,17 @@ def growth_lines(points: int, nodes: int) -> list[str]:
     )
 
 
-def code_lines(language: ClientLanguage, every: NodeRanges, wanted: Sequence[int], made_of: str) -> Iterator[str]:
+def code_lines(every: NodeRanges, wanted: Sequence[int], made_of: str) -> Iterator[str]:
     """For each node a comment that says what it is and what its ranges are ``made_of``, and the policy."""
-    mark = comment_mark(language)
     for place, node in enumerate(wanted):
         pieces = every[node]
         share = percent(sum(piece.size for piece in pieces) / RANGE_SIZE)
         if place:
             yield ""
-        yield (f"{mark} node {node} of {len(every)}, {made_of}: {counted(len(pieces), 'range')}, {share} of the slots")
+        yield (f"// node {node} of {len(every)}, {made_of}: {counted(len(pieces), 'range')}, {share} of the slots")
         if not pieces:
-            yield f"{mark} no range of its own: it cannot join"
-        yield from policy_code(language, _name(language, node), pieces)
-
-
-def _name(language: ClientLanguage, node: int) -> str:
-    return f"node_{node}" if language is ClientLanguage.PYTHON else f"node{node}"
+            yield "// no range of its own: it cannot join"
+        yield from policy_code(f"node{node}", pieces)
 
 
 def _times(slots: int, mean: float) -> str:

@@ -54,7 +54,7 @@ def scalable_command(
     say_problems(tuple(problem for moment in moments for problem in moment.snapshot.problems))
     view = shown_topic(moments, name, keys)
     if as_json:
-        from engine.answer import document
+        from engine.documents import document
 
         write_out(json_text(document(view)))
     else:

@@ -9,15 +9,18 @@ import click
 
 from engine.config import FLAG
 from engine.errors import InputError, Rejection
+from engine.text import counted
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import quantity, safe_name
+from tui.kit.wording import percent, quantity, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from engine.bundles.occupancy import ExpectedOccupancy
+    from engine.bundles.sizing import BundlesNeeded
     from engine.cluster.keys.state import KeySubscription
     from engine.cluster.state import ClusterState, Subscription
     from engine.compare.goal import Goal, SuggestionKind
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from engine.config import BrokerSettings
 
 _NAME_ALIGNS: Final[tuple[Align, ...]] = ("<", "<")
+_NEEDED_ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">", ">")
 _SIZE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", "<")
 TOPICS: Final = "topics"
 ANY: Final = "any"
@@ -221,23 +225,36 @@ def suggest_points(*, path: str | None, what_if: WhatIf, **how: Any) -> int:
 @_path
 @click.option("--brokers", metavar="N", type=click.IntRange(min=1), required=True, help="How many brokers there are.")
 @click.option("--namespace", metavar="TENANT/NAME", help="Needed where there are several.")
+@click.option("--topics", metavar="N", type=int, help="Instead of answers: so many topics, by chance.")
 @click.option(
-    "--up-to", metavar="N", type=click.IntRange(min=1), default=128, show_default=True, help="Look at so many."
-)
+    "--idle-share", metavar="X", type=float, default=0.01, show_default=True,
+    help="With --topics: the share of brokers that may be without a topic.",
+)  # fmt: skip
+@click.option(
+    "--up-to", metavar="N", type=click.IntRange(min=1), default=128, show_default=True,
+    help="Look at so many. With --topics: loadBalancerNamespaceMaximumBundles.",
+)  # fmt: skip
 @_seed
 @_goal_options
 @what_if_options
 @json_option
 @ascii_option
 def suggest_bundles(
-    *, path: str | None, brokers: int, namespace: str | None, up_to: int, what_if: WhatIf, **how: Any
-) -> int:
+    *, path: str | None, brokers: int, namespace: str | None, topics: int | None, idle_share: float, up_to: int,
+    what_if: WhatIf, **how: Any,
+) -> int:  # fmt: skip
     """Suggest a number of equal bundles for the topics of a namespace, dealt out to the brokers in turn.
 
-    With --survive 1 also with one broker less. For topics that do not exist yet, use ringside bundles-needed.
+    With --survive 1 also with one broker less. With --topics it is about topics that do not exist yet: the smallest
+    number with which chance keeps the brokers even, and what others give.
 
-    Example: ringside suggest bundles answers/ --brokers 3 --max-over-mean 1.2
+    Examples: ringside suggest bundles answers/ --brokers 3 --max-over-mean 1.2; ringside suggest bundles --topics 1000
+    --brokers 3
     """
+    if topics is not None:
+        if path is not None or namespace is not None:
+            raise click.UsageError("--topics is instead of answers; give one or the other")
+        return _by_chance(topics, brokers, idle_share, up_to, how)
     import numpy as np
 
     from engine.cluster.bundles import topic_loads
@@ -253,9 +270,9 @@ def suggest_bundles(
         raise InputError(
             f"--namespace: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}"
         )
-    topics = topic_loads(state, owner)
-    names = [topic.name for topic in topics]
-    rates = np.array([topic.msg_rate_in + topic.msg_rate_out for topic in topics], dtype=np.float64)
+    loads = topic_loads(state, owner)
+    names = [topic.name for topic in loads]
+    rates = np.array([topic.msg_rate_in + topic.msg_rate_out for topic in loads], dtype=np.float64)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages")
     now = len(state.namespaces[owner].boundaries) - 1
     numbers = sorted({*range(1, up_to + 1), now})
@@ -267,6 +284,42 @@ def suggest_bundles(
     else:
         write_page(sizing_lines("bundles", sizing, goal), ascii_only=how["ascii_only"])
     return FINE if sizing.smallest is not None else FAILED
+
+
+def _by_chance(topics: int, brokers: int, idle_share: float, maximum: int, how: dict[str, Any]) -> int:
+    from engine.bundles.sizing import bundles_needed
+
+    needed = bundles_needed(topics, brokers, max_over_mean=how["ratio"], idle_share=idle_share, maximum_bundles=maximum)
+    if isinstance(needed, Rejection):
+        raise InputError(f"--{needed.field.replace('_', '-')}: {needed.message}")
+    if how["as_json"]:
+        from engine.views.bundles.document import needed_document
+
+        write_out(json_text({"format": "ringside.bundles-needed/1", **needed_document(needed)}))
+    else:
+        write_page(_needed_lines(needed), ascii_only=how["ascii_only"])
+    return FINE
+
+
+def _needed_lines(needed: BundlesNeeded) -> list[str]:
+    """The number, why it is that many, and other numbers of bundles beside it."""
+    lines = [f"{counted(needed.bundles, 'bundle')}"]
+    for sentence in needed.explanation:
+        lines += wrapped(sentence, first="  ", rest="    ")
+    heading = ("bundles", "topics each", "fullest", "empty", "idle brokers", "fullest broker")
+    rows = [heading, *(_needed_row(row, here=row.bundles == needed.bundles) for row in needed.table)]
+    return [*lines, "", *table(rows, _NEEDED_ALIGNS)]
+
+
+def _needed_row(expected: ExpectedOccupancy, *, here: bool) -> tuple[str, ...]:
+    return (
+        f"{'* ' if here else ''}{expected.bundles}",
+        f"{expected.mean_per_bundle:.2f}",
+        f"{expected.fullest_bundle:.2f}",
+        percent(expected.empty_bundle_share),
+        f"{expected.idle_brokers:.3f}",
+        f"{expected.packed_max_over_mean:.3f}",
+    )
 
 
 @suggest_command.command("flag", short_help="Whether consistent hashing of Failover should be on here.")

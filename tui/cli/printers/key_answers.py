@@ -260,7 +260,7 @@ def spread_document(who: Sharing, luck: Luck, partitions: PartitionsView | None 
             "verdict": VERDICTS[luck.verdict],
             "sentence": luck_sentence(luck),
             "busiest_keys": luck.busiest_keys,
-            "expected_busiest": luck.by_chance.expected_max if luck.by_chance is not None else 0.0,
+            "expected_busiest": luck.expected_busiest or 0.0,
             "likely_busiest": [luck.busiest_low, luck.busiest_high],
             "probability": luck.probability,
             "probability_by_shares": luck.probability_by_shares,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
+from engine.answer import about
 from engine.errors import Problem
-from engine.lint import Finding, RuleFacts, Severity, Where
+from engine.lint import Finding, RuleFacts, Severity
 from engine.lint.doctor import WORLD_RULES
+from engine.lint.model import SeverityLabel, Where
 from engine.text import counted
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import safe_name
 
-FORMAT: Final = "ringside.lint/1"
 SHOWN_OF_A_RULE: Final = 10
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 
@@ -58,7 +60,7 @@ def counts_text(counts: Mapping[str, int]) -> str:
 
 def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
     """How many findings of each severity, the worst first, zeros included."""
-    counts = dict.fromkeys((severity.label for severity in sorted(Severity, reverse=True)), 0)
+    counts: dict[str, int] = dict.fromkeys((str(severity.label) for severity in sorted(Severity, reverse=True)), 0)
     for finding in findings:
         counts[finding.severity.label] += 1
     return counts
@@ -91,22 +93,51 @@ def rule_lines(rules: Iterable[RuleFacts]) -> list[str]:
     return table(rows, _ALIGNS)
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Findings by severity."""
+
+    error: Annotated[int, about("Errors.", 0)]
+    warning: Annotated[int, about("Warnings.", 0)]
+    info: Annotated[int, about("Infos.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedFinding:
+    rule: Annotated[str, about("The id of the rule, see `ringside lint --list`.")]
+    severity: Annotated[SeverityLabel, about("How bad.")]
+    what: Annotated[str, about("What is wrong, in a sentence.")]
+    where: Annotated[Where, about("Where; empty where a part does not apply, all of them for the brokers' settings.")]
+    numbers: Annotated[Mapping[str, float], about("How bad, by name with unit.")]
+    advice: Annotated[str, about("What to change.")]
+
+
+@dataclass(frozen=True, slots=True)
+class LintDocument:
+    """What `ringside lint --json` prints: what was looked at, and what was found."""
+
+    FORMAT: ClassVar = "ringside.lint/1"
+
+    source: Annotated[str, about("What was looked at.")]
+    fail_on: Annotated[SeverityLabel, about("The severity from which on the exit code is 1.")]
+    failed: Annotated[bool, about("Whether a finding is as bad as that or worse.")]
+    counts: Annotated[Counts, about("Findings by severity.")]
+    findings: Annotated[Sequence[PrintedFinding], about("The worst first, then by rule and place.")]
+    problems: Annotated[Sequence[Problem], about("Parts of the input that could not be used.")]
+
+
 def lint_document(
     source: str, findings: Sequence[Finding], problems: Sequence[Problem], *, fail_on: Severity
-) -> dict[str, Any]:
-    """The findings as JSON values, in the order of the text."""
-    return {
-        "format": FORMAT,
-        "source": source,
-        "fail_on": fail_on.label,
-        "failed": any(finding.severity >= fail_on for finding in findings),
-        "counts": counts_of(findings),
-        "findings": [_finding(finding) for finding in findings],
-        "problems": [
-            {"source": problem.source, "path": problem.path, "reason": problem.reason, "advice": problem.advice}
-            for problem in problems
-        ],
-    }
+) -> LintDocument:
+    """The findings, in the order of the text."""
+    return LintDocument(
+        source=source,
+        fail_on=fail_on.label,
+        failed=any(finding.severity >= fail_on for finding in findings),
+        counts=Counts(**counts_of(findings)),
+        findings=[_finding(finding) for finding in findings],
+        problems=problems,
+    )
 
 
 def rules_document(rules: Iterable[RuleFacts]) -> dict[str, Any]:
@@ -115,20 +146,12 @@ def rules_document(rules: Iterable[RuleFacts]) -> dict[str, Any]:
     return {"format": "ringside.rules/1", "rules": rows}
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    where = finding.where
-    return {
-        "rule": finding.rule,
-        "severity": finding.severity.label,
-        "what": finding.what,
-        "where": {
-            "namespace": where.namespace,
-            "subscription": where.subscription,
-            "bundle": where.bundle,
-            "topic": where.topic,
-            "consumer": where.consumer,
-            "topics": where.topics,
-        },
-        "numbers": dict(finding.numbers),
-        "advice": finding.advice,
-    }
+def _finding(finding: Finding) -> PrintedFinding:
+    return PrintedFinding(
+        rule=finding.rule,
+        severity=finding.severity.label,
+        what=finding.what,
+        where=finding.where,
+        numbers=dict(finding.numbers),
+        advice=finding.advice,
+    )

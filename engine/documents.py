@@ -1,0 +1,175 @@
+"""Documents of declared answers as plain values for JSON, and their schemas (JSON Schema 2020-12)."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import is_dataclass
+from enum import Enum
+from functools import cache, cached_property
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+from engine.answer import About
+
+
+def document(answer: object) -> Any:
+    """The answer as plain values for JSON. A number that JSON does not have, such as NaN, is null.
+
+    A member whose name is a word of Python ends in an underscore, which the document leaves out. O(size of the answer).
+    """
+    kind = type(answer)
+    if answer is None or kind in (str, int, bool):
+        return answer
+    if isinstance(answer, float):
+        return float(answer) if math.isfinite(answer) else None
+    if isinstance(answer, Enum):
+        return answer.value
+    if is_dataclass(kind):
+        plain = {key: document(getattr(answer, name)) for name, key in _names_of(kind)}
+        return {"format": kind.FORMAT, **plain} if hasattr(kind, "FORMAT") else plain
+    if isinstance(answer, Mapping):
+        return {key: document(value) for key, value in answer.items()}
+    if isinstance(answer, (Sequence, Set)) and not isinstance(answer, (str, bytes)):
+        return [document(value) for value in answer]
+    if hasattr(answer, "tolist"):
+        return document(answer.tolist())  # numbers and columns of numpy
+    raise TypeError(f"a {kind.__name__} cannot be in a document")
+
+
+def schema(title: str, *answers: type) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of ``document`` of such answers; of several kinds it is one of them."""
+    parts: dict[type, str] = {}
+    wholes = [_object(answer, parts) for answer in answers]
+    whole = wholes[0] if len(wholes) == 1 else {"oneOf": wholes}
+    described: dict[str, Any] = {}
+    while len(described) < len(parts):
+        described |= {name: _object(part, parts) for part, name in [*parts.items()] if name not in described}
+    meta: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    if hasattr(answers[0], "FORMAT"):
+        meta["$id"] = "urn:" + answers[0].FORMAT.replace(".", ":").replace("/", ":")
+    return {**meta, "title": title, **whole, **({"$defs": described} if described else {})}
+
+
+@cache
+def _names_of(answer: type) -> tuple[tuple[str, str], ...]:
+    """Members of a document: as attributes, and as they are spelt in JSON."""
+    return tuple((name, name.rstrip("_")) for name, _, _ in _members(answer))
+
+
+def _members(answer: type) -> Iterator[tuple[str, Any, About]]:
+    """Members with ``about``: their name, type and meaning; first fields, then properties."""
+    hints: dict[str, Any] = {}
+    kinds = answer.__mro__[::-1]
+    for kind in kinds:
+        hints |= _evaluated(kind, vars(kind).get("__annotations__", {}))
+    for kind in kinds:
+        for name, member in vars(kind).items():
+            getter = member.fget if isinstance(member, property) else getattr(member, "func", None)
+            if isinstance(member, (property, cached_property)) and getter is not None:
+                hints |= _evaluated(kind, {name: getter.__annotations__.get("return")})
+    for name, hint in hints.items():
+        meaning = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, About)), None)
+        if meaning is not None:
+            yield name, hint.__origin__, meaning
+
+
+def _evaluated(kind: type, hints: Mapping[str, Any]) -> dict[str, Any]:
+    """The types of members with ``about``; those of others may be known to type checkers only."""
+    names = vars(sys.modules[kind.__module__])
+    return {
+        name: eval(hint, names) if isinstance(hint, str) else hint
+        for name, hint in hints.items()
+        if not isinstance(hint, str) or "about(" in hint
+    }
+
+
+def _object(answer: type, parts: dict[type, str]) -> dict[str, Any]:
+    """The schema of one class; other classes that it has are added to ``parts``."""
+    members = {
+        name.rstrip("_"): _bounded(_schema(hint, parts), meaning) | {"description": meaning.meaning}
+        for name, hint, meaning in _members(answer)
+    }
+    if hasattr(answer, "FORMAT"):
+        members = {
+            "format": {
+                "const": answer.FORMAT,
+                "description": "Name and version of this form; changes when a member goes or changes its meaning.",
+            }
+        } | members
+    text = inspect.getdoc(answer) or ""
+    described = {} if text.startswith(f"{answer.__name__}(") or not text else {"description": " ".join(text.split())}
+    return {
+        "type": "object",
+        **described,
+        "additionalProperties": False,
+        "required": [*members],
+        "properties": members,
+    }
+
+
+def _bounded(schema: dict[str, Any], meaning: About) -> dict[str, Any]:
+    """The schema with bounds at its numbers."""
+    kinds = schema.get("type", ())
+    if {"integer", "number"} & {*([kinds] if isinstance(kinds, str) else kinds)}:
+        bounds = {"minimum": meaning.least, "maximum": meaning.most}
+        nullable = {"type": [kinds, "null"]} if meaning.nan and isinstance(kinds, str) else {}
+        return schema | nullable | {word: bound for word, bound in bounds.items() if bound is not None}
+    if isinstance(schema.get("items"), dict):
+        return schema | {"items": _bounded(schema["items"], meaning)}
+    if isinstance(schema.get("additionalProperties"), dict):
+        return schema | {"additionalProperties": _bounded(schema["additionalProperties"], meaning)}
+    return schema
+
+
+_SCALARS: Final = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+
+
+def _schema(hint: Any, parts: dict[type, str]) -> dict[str, Any]:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return {}
+    if hint in _SCALARS:
+        return {"type": _SCALARS[hint]}
+    if origin is Annotated:
+        extras = [extra for extra in inner[1:] if isinstance(extra, About)]
+        schema = _schema(inner[0], parts)
+        return _bounded(schema, extras[0]) | {"description": extras[0].meaning} if extras else schema
+    if origin is Literal:
+        return {"const": inner[0]} if len(inner) == 1 else {"enum": [*inner]}
+    if origin in (Union, UnionType):
+        return _union([_schema(choice, parts) for choice in inner])
+    if origin is tuple and inner[-1] is not Ellipsis:
+        rows = [_schema(item, parts) for item in inner]
+        items = {"items": rows[0]} if rows.count(rows[0]) == len(rows) else {"prefixItems": rows, "items": False}
+        return {"type": "array", "minItems": len(rows), "maxItems": len(rows), **items}
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _schema(inner[1], parts)}
+    if origin is not None and issubclass(origin, (Sequence, Set)):
+        return {"type": "array", "items": _schema(inner[0], parts)}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [choice.value for choice in hint]}
+    if is_dataclass(hint):
+        names = {name: part for part, name in parts.items()}
+        name = hint.__name__  # type: ignore[union-attr]
+        if names.get(name, hint) is not hint:
+            raise TypeError(f"two parts of a document are named {name}")
+        parts[hint] = name  # type: ignore[index]
+        return {"$ref": f"#/$defs/{name}"}
+    raise TypeError(f"{hint} cannot be in a document")
+
+
+def _union(choices: list[dict[str, Any]]) -> dict[str, Any]:
+    """One schema for several: words and simple types in one list, otherwise any of them."""
+    words = [choice.get("enum", [choice.get("const")]) for choice in choices if {"enum", "const"} & {*choice}]
+    types = [choice["type"] for choice in choices if "type" in choice]
+    if len(words) + types.count("null") == len(choices):
+        return {"enum": [word for some in words for word in some] + [None] * types.count("null")}
+    if len(types) == len(choices) and all("type" in choice and len(choice) == 1 for choice in choices):
+        return {"type": types}
+    if len(types) == len(choices) == 2 and "null" in types:
+        (one,) = (choice for choice in choices if choice["type"] != "null")
+        return one | {"type": [one["type"], "null"]}
+    return {"anyOf": choices}

@@ -1,0 +1,61 @@
+"""``schema``: the JSON Schema of what a command prints with ``--json``, derived from the declared answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from tui.cli.exits import FINE
+from tui.cli.output import json_text, write_out, write_page
+
+ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "list": ("engine.views.listing:Listing",),
+    "why": ("engine.diagnosis.findings:WhyDocument", "engine.diagnosis.findings:WhyAllDocument"),
+    "scalable": ("engine.views.scalable.model:ScalableView",),
+    "heirs": ("engine.views.comparing.heirs:HeirsDocument",),
+    "broker-heirs": ("engine.views.brokers.heirs:BrokerHeirsDocument",),
+    "diff": ("engine.views.comparing.difference:DiffDocument",),
+    "upgrade": ("engine.views.comparing.upgrade:UpgradeDocument",),
+    "suggest": ("engine.compare.suggestion:SuggestDocument",),
+    "check": ("tui.cli.commands.check:CheckDocument",),
+    "plan": ("tui.cli.commands.plan:PlanDocument",),
+    "lint": ("tui.cli.printers.lint:LintDocument",),
+    "verify": ("tui.cli.commands.verify:VerifyDocument",),
+    "script": ("tui.cli.commands.demo:ScriptDocument",),
+}
+"""The classes of each document by its name, that in ``format``; several where it is one of them."""
+
+
+@click.command("schema")
+@click.argument("name", required=False, type=click.Choice([*ANSWERS]), metavar="[NAME]")
+def schema_command(*, name: str | None) -> int:
+    """Print the JSON Schema (2020-12) of the document NAME; without a NAME, list those there are.
+
+    The name is that in the document's format: "ringside.why/1" is why. Most are named like their command; script is
+    what demo --headless prints, broker-heirs is heirs --broker, and a screen is dashboard, keys, producers or
+    subscription.
+
+    Example: ringside schema why
+    """
+    if name is None:
+        write_page(ANSWERS, ascii_only=False)
+    else:
+        write_out(json_text(schema_named(name)))
+    return FINE
+
+
+def schema_named(name: str) -> dict[str, Any]:
+    """The schema of a document by its name, one of ``ANSWERS``.
+
+    >>> schema_named("plan")["title"]
+    'Ringside plan'
+    """
+    from importlib import import_module
+
+    from engine.documents import schema
+
+    places = [place.partition(":") for place in ANSWERS[name]]
+    kinds: list[type] = [getattr(import_module(module), kind) for module, _, kind in places]
+    return schema(f"Ringside {name.replace('-', ' ')}", *kinds)
