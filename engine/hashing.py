@@ -251,12 +251,6 @@ def hashed_by_murmur3(text: str) -> HashedText:
     return HashedText(text, utf8(text), "murmur3_32", murmur3_32_raw(text), murmur3_32(text))
 
 
-def hashed_by_crc32(text: str) -> HashedText:
-    """The steps from a topic name to the hash that places it in a bundle."""
-    value = crc32_hash(text)
-    return HashedText(text, utf8(text), "crc32", value, value)
-
-
 @dataclass(frozen=True, slots=True)
 class Division:
     """``dividend`` mod ``divisor`` = ``remainder``."""

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from tests.engine.scalable import scenes
 
 RECORDINGS = Path(__file__).parent / "recordings"
 SCENES = Path(__file__).parents[1] / "engine" / "scenarios" / "scenes"
@@ -138,7 +141,29 @@ def _written(msgs_per_sec: int, mbytes_per_sec: int) -> dict[str, Any]:
     }
 
 
-SOURCES = {"pip392": pip392, "flow-split": flow_split, "pip-169": pip_169}
+def scalable(name: str, moment: str) -> dict[str, Any]:
+    """The statistics of a scalable topic at a recorded moment, without addresses of clients."""
+    recorded = scenes.scene(name)
+    (path,) = (one for one in recorded["answers"][moment] if one.endswith("/orders/stats.json"))
+    stats = json.loads(json.dumps(recorded["answers"][moment][path]))
+    for subscription in stats["subscriptions"].values():
+        for consumer in subscription["consumers"]:
+            consumer.pop("address", None)
+    stats["producers"] = []
+    scenario = recorded["scenario"]
+    kept = {each: scenario[each] for each in ("scenario", "pulsar_version", "broker_settings")}
+    return {"01-stats.json": stats, "scenario.json": kept | {"steps": []}}
+
+
+SOURCES = {
+    "pip392": pip392,
+    "flow-split": flow_split,
+    "pip-169": pip_169,
+    "scalable-order": partial(scalable, "order", "2026-11-27T15-16-29Z"),
+    "scalable-sharing": partial(scalable, "manual", "2026-11-27T15-14-16Z"),
+    "scalable-load": partial(scalable, "auto-load", "2026-11-27T15-01-20Z"),
+    "scalable-migrate": partial(scalable, "migrate", "2026-11-27T14-59-17Z"),
+}
 
 
 def _scenario(recording: str) -> dict[str, Any]:

@@ -56,6 +56,7 @@ PICTURES: Final = (
     Picture("keys", "keys-blocked", 15),
     Picture("producers", "producers-lazy", 60),
     Picture("bundles", "flow-split", 2, ("b",)),
+    Picture("scalable", "scalable-split", 14, ("w",)),
 )
 
 

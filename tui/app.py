@@ -60,7 +60,7 @@ class RingsideApp(ThemedApp):
     """
 
     TITLE = "Ringside"
-    CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("keys"), stylesheet("producers")]
+    CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("keys"), stylesheet("producers"), stylesheet("scalable")]
     BINDINGS: ClassVar[list[BindingType]] = [
         *ThemedApp.BINDINGS,
         Binding("f2", "switch_theme", "Theme", show=False, tooltip="Dark or light"),

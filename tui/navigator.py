@@ -52,6 +52,10 @@ def screen_of(kind: Kind) -> type[AnyScreen]:
             from tui.producers.screen import ProducersScreen
 
             return ProducersScreen
+        case "scalable":
+            from tui.scalable.screen import ScalableScreen
+
+            return ScalableScreen
         case "reported":
             from tui.reported.screen import ReportedScreen
 
@@ -64,7 +68,8 @@ def import_the_rest() -> None:
     import engine.cluster.keys.decide
     import engine.cluster.producers.decide
     import engine.views.keys.view
-    import engine.views.producers.view  # noqa: F401
+    import engine.views.producers.view
+    import engine.views.scalable.answers  # noqa: F401
     import tui.brokers.screen
     import tui.bundles.screen
     import tui.bundles.split_preview

@@ -136,7 +136,7 @@ def _subscriptions(before: Snapshot, after: Snapshot) -> list[Change]:
         if old_topic is None or old_topic is topic:
             continue
         old, new = _by_name(old_topic), _by_name(topic)
-        for sub_name in old.keys() | new.keys():
+        for sub_name in dict.fromkeys((*old, *new)):  # in the order of the answers, not of a set
             then, now = old.get(sub_name), new.get(sub_name)
             if then is None or now is None:
                 seen[NEW if then is None else GONE, topic.namespace, sub_name, "", ""].add(name)

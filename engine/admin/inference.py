@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, Literal
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.bulk import ConsumerList
 from engine.failover.choose import Rule, rule_in_force
-from engine.failover.model import Consumer
 from engine.failover.ring import failover_ring
 from engine.hashing import murmur3_32, utf16_order
 from engine.text import natural_key
@@ -125,11 +124,6 @@ def _explains(rule: Rule, cohort: Sequence[str], actives: Mapping[tuple[str, int
         return all(cohort[index % len(cohort)] == active for (_, index), active in actives.items() if index >= 0)
     ring = failover_ring(tuple(cohort))
     return all(cohort[ring.owner_index(murmur3_32(topic))] == active for (topic, _), active in actives.items())
-
-
-def as_consumers(names: Sequence[str], levels: Sequence[int]) -> tuple[Consumer, ...]:
-    """Return consumers whose ids are their places in the list."""
-    return tuple(Consumer(place, name, levels[place]) for place, name in enumerate(names))
 
 
 def list_of(names: Sequence[str]) -> ConsumerList:

@@ -63,27 +63,6 @@ def pack_topics(
     return before + (here - before) // 2 + 1, topics.bundle[at]
 
 
-def first_fit_cuts(
-    hashes: NDArray[np.int64],
-    msgs_per_sec: NDArray[np.float64],
-    bytes_per_sec: NDArray[np.float64],
-    limits: FlowLimits,
-) -> tuple[int, ...]:
-    """The cuts of topics in ascending order of hash: (n,) each, topics of one hash all with the numbers of the last.
-
-    O(n) additions, and some numpy steps per piece; O(n) Python steps where pieces are short.
-
-    >>> from engine.bundles.algorithms import BYTES_PER_MBYTE
-    >>> rates = np.array([100.0, 200, 300, 400, 500, 2000])
-    >>> limits = FlowLimits(1750, 100 * BYTES_PER_MBYTE, 0)
-    >>> first_fit_cuts(np.array([10, 20, 80, 90, 100, 110]), rates, np.zeros(6), limits)
-    (106,)
-    """
-    at = np.array(piece_ends(msgs_per_sec, bytes_per_sec, limits), dtype=np.int64)
-    before, here = hashes[at - 1], hashes[at]
-    return tuple((before + (here - before) // 2 + 1).tolist())
-
-
 def piece_ends(msgs_per_sec: NDArray[np.float64], bytes_per_sec: NDArray[np.float64], limits: FlowLimits) -> list[int]:
     """The index of the first topic of each piece except the first."""
     begin, count = 0, len(msgs_per_sec)

@@ -24,6 +24,7 @@ from engine.routing.producers.settings import (
     checked_settings,
     new_router,
 )
+from engine.scalable.model import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,94 @@ class RecoverPartition:
 
 
 ProducerCommand = AddProducers | SendByProducers | SetProducerRate | CloseProducer | FailPartition | RecoverPartition
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSegment:
+    """A segment of a scalable topic is split into its two halves."""
+
+    topic: str
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeSegments:
+    """Two segments that touch become one."""
+
+    topic: str
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class RebucketSegment:
+    """A segment gets a successor of the same range with another number of buckets."""
+
+    topic: str
+    segment: int
+    buckets: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetSegmentRate:
+    """The traffic of a segment, or (None) of the whole topic by the ranges of its segments, from now on."""
+
+    topic: str
+    segment: int | None
+    msgs_in_per_sec: float
+    msgs_out_per_sec: float
+    msg_bytes: int = DEFAULT_MSG_SIZE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class SendToSegments:
+    """Messages of these keys are published to a scalable topic, ``times`` over; without keys round by round."""
+
+    topic: str
+    keys: tuple[str, ...]
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSegments:
+    """A consumer joins a subscription of a scalable topic; ``kind`` is STREAM, CHECKPOINT or QUEUE."""
+
+    topic: str
+    subscription: str
+    name: str
+    kind: Kind = "STREAM"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveSegments:
+    """A consumer of a scalable topic closes, or (not ``closes``) its connection is lost."""
+
+    topic: str
+    subscription: str
+    name: str
+    closes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AcknowledgeSegments:
+    """A consumer (None: each) of a scalable topic acknowledges ``count`` of its messages (0: all)."""
+
+    topic: str
+    subscription: str
+    name: str | None = None
+    count: int = 0
+
+
+ScalableCommand = (
+    SplitSegment
+    | MergeSegments
+    | RebucketSegment
+    | SetSegmentRate
+    | SendToSegments
+    | JoinSegments
+    | LeaveSegments
+    | AcknowledgeSegments
+)
 
 
 ROUTER_WORDS: Final[Mapping[str, RouterKind]] = {
@@ -317,6 +406,7 @@ Command = (
     | Acknowledge
     | PassTime
     | ProducerCommand
+    | ScalableCommand
 )
 
 

@@ -20,6 +20,7 @@ from engine.cluster.commands import (
     RenameConsumer,
     RepartitionTopic,
     RouteKeys,
+    ScalableCommand,
     SendKeys,
     SetPriorityLevel,
     SetRelease,
@@ -40,6 +41,7 @@ from engine.cluster.settings import set_release, set_setting
 from engine.cluster.state import ClusterState, find_key_subscription
 from engine.cluster.topics import add_topic, remove_topic, repartition_topic
 from engine.errors import Rejection
+from engine.scalable.model import TOPIC_SCHEME
 
 
 def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejection:
@@ -66,6 +68,10 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
         case SetRelease():
             return set_release(state, command)
         case AddTopic():
+            if command.topic.startswith(TOPIC_SCHEME):
+                from engine.cluster.scalable.decide import add_scalable_topic
+
+                return add_scalable_topic(state, command)
             return add_topic(state, command)
         case RemoveTopic():
             return remove_topic(state, command)
@@ -73,6 +79,10 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
             return repartition_topic(state, command)
         case SplitBundle():
             return split_bundle(state, command)
+        case _ if isinstance(command, ScalableCommand):
+            from engine.cluster.scalable.decide import decide_scalable
+
+            return decide_scalable(state, command)
         case _:
             return _of_producers(state, command)
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from engine.cluster.keys.state import KeyEvent
 from engine.cluster.producers.state import ProducerTopicEvent
+from engine.cluster.scalable.events import ScalableTopicEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ Event = (
     | BundleWasSplit
     | KeyEvent
     | ProducerTopicEvent
+    | ScalableTopicEvent
 )
 
 

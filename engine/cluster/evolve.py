@@ -21,6 +21,7 @@ from engine.cluster.events import (
     TopicRepartitioned,
 )
 from engine.cluster.producers.state import ProducerTopicEvent
+from engine.cluster.scalable.events import ScalableTopicEvent
 from engine.cluster.settings import setting_objection, with_setting_event
 from engine.cluster.state import ClusterState
 from engine.cluster.topics import topic_objection, with_topic_event
@@ -40,6 +41,10 @@ def evolve(state: ClusterState, event: Event) -> ClusterState:
         from engine.cluster.producers.evolve import with_producer_event
 
         return with_producer_event(state, event)
+    if isinstance(event, ScalableTopicEvent):
+        from engine.cluster.scalable.evolve import with_scalable_event
+
+        return with_scalable_event(state, event)
     match event:
         case ConsumerAdded() | ConsumerRemoved():
             return with_consumer_event(state, event)
@@ -61,6 +66,10 @@ def objection(state: ClusterState, event: Event) -> str:
         from engine.cluster.producers.evolve import producer_event_objection
 
         return producer_event_objection(state, event)
+    if isinstance(event, ScalableTopicEvent):
+        from engine.cluster.scalable.evolve import scalable_event_objection
+
+        return scalable_event_objection(state, event)
     match event:
         case ConsumerAdded() | ConsumerRemoved():
             return consumer_objection(state, event)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.producers.state import ProducerTopic
+from engine.cluster.scalable.state import ScalableTopic
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import NOTHING_REPORTED, Load, TopicTable
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
@@ -77,6 +78,7 @@ class ClusterState:
     another one. ``subscriptions`` are of type Failover, ``key_subscriptions`` of type Key_Shared; no key is in
     both. ``producer_topics`` are the partitioned topics whose producers count. ``producer_policies`` has the
     ``maxProducersPerTopic`` of namespaces (``tenant/namespace``) and of topics that have one of their own.
+    ``scalable_topics`` are those of Pulsar 5, ``topic://…``, which are in none of the other tables.
     """
 
     release: str = CURRENT.label
@@ -87,6 +89,7 @@ class ClusterState:
     key_subscriptions: tuple[KeySubscription, ...] = ()
     producer_topics: tuple[ProducerTopic, ...] = ()
     producer_policies: Mapping[str, int] = field(default_factory=dict)
+    scalable_topics: tuple[ScalableTopic, ...] = ()
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     next_consumer_id: int = 0
 
@@ -151,6 +154,16 @@ def find_producer_topic(state: ClusterState, topic: str) -> ProducerTopic | None
     return next((producers for producers in state.producer_topics if producers.topic == topic), None)
 
 
+def find_scalable_topic(state: ClusterState, topic: str) -> ScalableTopic | None:
+    """The scalable topic of that complete name (``topic://…``), None where there is none. O(scalable topics)."""
+    return next((one for one in state.scalable_topics if one.topic == topic), None)
+
+
+def scalable_topic_names(state: ClusterState) -> list[str]:
+    """The scalable topics, in the state's order."""
+    return [topic.topic for topic in state.scalable_topics]
+
+
 def producer_limit(state: ClusterState, topic: str) -> ProducerLimit:
     """How many producers each partition of a topic takes, and who says so."""
     return limit_of(topic, state.producer_policies, state.settings.maxProducersPerTopic)
@@ -162,8 +175,11 @@ def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | No
 
 
 def shown_places(state: ClusterState) -> tuple[str, ...]:
-    """All that a screen can show in the order of ``n``: subscriptions, Failover first, then topics with producers."""
-    return (*subscription_keys(state), *producer_topic_names(state))
+    """All that a screen can show in the order of ``n``.
+
+    Subscriptions, Failover first, then topics with producers, then scalable topics.
+    """
+    return (*subscription_keys(state), *producer_topic_names(state), *scalable_topic_names(state))
 
 
 def producer_topics_meant(state: ClusterState) -> list[str]:

@@ -72,9 +72,7 @@ class Rings:
         >>> rings.look_up(np.array([0, 1, 2]), np.array([5, 5, 5])).tolist()
         [0, -1, 0]
         """
-        if np.ndim(ring_no) == 0:
-            return self._look_up_on_one(int(ring_no), hashes)
-        number = np.asarray(ring_no, dtype=np.int64)
+        number = np.broadcast_to(np.asarray(ring_no, dtype=np.int64), np.shape(hashes))
         if not len(self.key):
             return np.full(len(hashes), NOBODY, dtype=np.int32)
         keys = (number << HASH_BITS) + hashes.astype(np.int64, copy=False)
@@ -85,13 +83,6 @@ class Rings:
         owner = self.owner.take(at, mode="clip")
         owner[first == end] = NOBODY
         return owner
-
-    def _look_up_on_one(self, ring_no: int, hashes: NDArray[np.integer]) -> NDArray[np.int32]:
-        owners = self.owners_of(ring_no)
-        if not len(owners):
-            return np.full(len(hashes), NOBODY, dtype=np.int32)
-        # Hashes past the last point wrap to the first one.
-        return np.append(owners, owners[0]).take(search_many(self.points_of(ring_no), hashes, HASH_BITS))
 
     def points_of(self, ring_no: int) -> NDArray[np.int64]:
         """Every claimed point of one ring, ascending: int64; a point claimed twice is listed twice."""

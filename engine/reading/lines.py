@@ -11,7 +11,6 @@ from engine.reading.commands import topic_in
 _BORDER: Final = re.compile(r"[-+=|\s│┌┐└┘├┤┬┴┼─]*")
 _URL: Final = re.compile(r"(?:pulsar|pulsar\+ssl|https?)://[^\s/'\",|]{1,300}")
 _BROKER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,250}:\d{2,5}")
-_RANGE: Final = re.compile(r"0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
 _LEAST_SHARE: Final = 0.6
 """The least part of the lines that have to be of one kind."""
 
@@ -54,11 +53,6 @@ def address(text: str) -> str:
     'pulsar://broker-1:6650'
     """
     found = {line.strip(" \t\"'") for line in text.splitlines() if _URL.fullmatch(line.strip(" \t\"'"))}
-    return found.pop() if len(found) == 1 else ""
-
-
-def bundle_range(text: str) -> str:
-    found = {line.strip(" \t\"'") for line in text.splitlines() if _RANGE.fullmatch(line.strip(" \t\"'"))}
     return found.pop() if len(found) == 1 else ""
 
 

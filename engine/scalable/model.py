@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, Literal
 
 from engine.ranges import HashRange
 
@@ -18,6 +18,8 @@ RING_SIZE: Final = 2**16
 TOPIC_SCHEME: Final = "topic://"
 SEGMENT_SCHEME: Final = "segment://"
 NOT_SEALED: Final = -1
+Kind = Literal["STREAM", "CHECKPOINT", "QUEUE"]
+"""How a subscription is consumed."""
 
 
 class SegmentState(Enum):

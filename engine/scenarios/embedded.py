@@ -30,6 +30,10 @@ SCENES: Final = (
     Scene(DEFAULT_SCENE, "100 topics of one partition, ten consumers of one Failover subscription, the flag off"),
     Scene("flow-split", "60 topics at uneven rates in four bundles, the default split algorithm by flow"),
     Scene("pip-169", "the two examples of the proposal to split by flow (#16782), six topics in one bundle each"),
+    Scene("scalable-order", "a scalable topic of one segment, 29 messages that its consumer has not acknowledged"),
+    Scene("scalable-sharing", "a scalable topic of two segments, three stream consumers that share them by buckets"),
+    Scene("scalable-load", "a scalable topic of one segment and two consumers that scales itself at low limits"),
+    Scene("scalable-migrate", "a topic of three partitions just after it was made scalable, 28 messages in them"),
 )
 
 

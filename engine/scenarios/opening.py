@@ -19,6 +19,7 @@ from engine.admin.moments import Moment, combined, read_moments
 from engine.admin.partitions import bounded
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.owners import active_consumers
+from engine.cluster.scalable.state import ScalableTopic
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
@@ -69,27 +70,34 @@ def open_path(path: str | Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened
 
 def open_moments(moments: Sequence[Moment], *, release: str | None = None) -> Opened:
     """The newest of moments as a state, as :func:`open_snapshot` does; what was seen in all of them is kept."""
-    opened = open_snapshot(combined(moments), release=release)
+    opened = open_snapshot(combined(moments), release=release, now_ms=moments[-1].at_ms)
     return replace(opened, seen=tuple(moments))
 
 
-def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_hashing: bool | None = None) -> Opened:
+def open_snapshot(
+    snapshot: Snapshot,
+    *,
+    release: str | None = None,
+    consistent_hashing: bool | None = None,
+    now_ms: int | None = None,
+) -> Opened:
     """A snapshot as a state; ``release`` and ``consistent_hashing`` overrule what the answers state or suggest.
 
-    Failover and Key_Shared subscriptions are opened, others are counted in a note. Raises ``InputError`` when the
-    answers have neither topics nor bundles. O(t log t) for t partitions.
+    Failover and Key_Shared subscriptions and scalable topics are opened, others are counted in a note; ``now_ms`` is
+    when the answers were read. Raises ``InputError`` when they have neither topics nor bundles. O(t log t) for t
+    partitions.
     """
     topics = topics_of(snapshot)
     notes: list[Notice] = []
-    if not topics and not snapshot.bundles:
+    scalable: tuple[ScalableTopic, ...] = ()
+    if snapshot.scalable:
+        from engine.scenarios.scalable_topics import scalable_topics_of
+
+        scalable, left_out = scalable_topics_of(snapshot, now_ms)
+        notes += left_out
+    if not topics and not snapshot.bundles and not scalable:
         from engine.admin.load_reports import all_bundles
 
-        if snapshot.scalable:
-            raise InputError(
-                f"{snapshot.source}: the answers are of {min(snapshot.scalable)}, a scalable topic, alone; "
-                "ringside scalable shows who has its segments",
-                snapshot.problems,
-            )
         if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
             give = "give topic statistics (partitioned-stats, stats or broker-stats/topics)"
             if snapshot.metered:
@@ -134,6 +142,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         key_subscriptions=shared,
         producer_policies=producer_policies(snapshot, behaviour),
         namespaces=_namespaces(snapshot, topics, settings, notes),
+        scalable_topics=scalable,
         next_consumer_id=max(
             (number + 1 for key_shared in shared for number in joined_ids(key_shared)), default=connected
         ),

@@ -231,15 +231,18 @@ def _other_types(snapshot: Snapshot) -> list[Notice]:
 
 
 def _scalable(snapshot: Snapshot) -> list[Notice]:
-    """The topics whose segments have subscriptions of their own kinds, which other screens leave out."""
+    """The topics of which only segments are known."""
     segments = [name for name in snapshot.topics if is_segment(name)]
-    if not segments and not snapshot.scalable:
+    if not segments:
         return []
     from engine.admin.scalable import topic_of_segment
 
-    count = len({topic_of_segment(name) for name in segments} | snapshot.scalable.keys())
-    noun = "scalable topic is" if count == 1 else "scalable topics are"
-    return [Notice(SCALABLE_TOPICS, f"{count:,} {noun} not shown here; ringside scalable shows who has its segments")]
+    unknown = {topic for one in segments if (topic := topic_of_segment(one)) is not None} - snapshot.scalable.keys()
+    if not unknown:
+        return []
+    noun = "scalable topic is" if len(unknown) == 1 else "scalable topics are"
+    text = f"{len(unknown):,} {noun} not shown: the answers have their segments, and neither record nor statistics"
+    return [Notice(SCALABLE_TOPICS, f"{text} (record admin/v2/scalable/TENANT/NAMESPACE/TOPIC and its /stats)")]
 
 
 def _unequal(count: int) -> list[Notice]:

@@ -14,6 +14,8 @@ from engine.admin.facts import NotReported, total
 from engine.answer import Column, Kind, about
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import dispatch_order
+from engine.cluster.scalable.events import ScalableSeen
+from engine.cluster.scalable.state import ScalableTopic
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Evenness, evenness, shares
@@ -26,6 +28,8 @@ from engine.views.timeline import colour_numbers
 
 PRODUCERS: Final = "Producers"
 """The type of a row that is a topic with producers."""
+SCALABLE: Final = "Scalable"
+"""The type of a row that is a scalable topic, all its subscriptions in one."""
 
 Name = tuple[str, str]
 """Namespace and subscription."""
@@ -134,6 +138,7 @@ def listing(
             _producers(each.topic, sum(producer.state != "Closed" for producer in each.producers.producers))
             for each in state.producer_topics
         ),
+        *(_scalable(each) for each in state.scalable_topics),
     ]
     return Listing("ringside.list/1", timeline.source, state.release, tuple(sorted(rows, key=_rank)))
 
@@ -263,6 +268,34 @@ def _producers(topic: str, producers: int) -> ListedRow:
         busiest_over_average=None,
         shares=(),
         backlog=None,
+        out_msgs_per_sec=None,
+    )
+
+
+def _scalable(topic: ScalableTopic) -> ListedRow:
+    """A scalable topic by the simulation, which begins with what was printed."""
+    from engine.views.scalable.dashboard import simulated_view
+    from engine.views.scalable.trouble import trouble_of
+
+    view = simulated_view(topic.running)
+    trouble = trouble_of(view)
+    consumers = [one for row in view.subscriptions for one in row.consumers if one.connected]
+    seen = any(isinstance(event, ScalableSeen) for event in topic.happened[:1])
+    return ListedRow(
+        key=topic.topic,
+        verdict=(trouble.verdict if trouble is not None else Verdict.FINE).value if seen else None,
+        cause=trouble.cause if trouble is not None else "",
+        what=trouble.what if trouble is not None else "",
+        namespace=topic.topic.partition("://")[2].rpartition("/")[0],
+        topic=topic.topic.rpartition("/")[2],
+        topics=1,
+        subscription=view.subscriptions[0].name if len(view.subscriptions) == 1 else "",
+        type=SCALABLE,
+        consumers=len(consumers),
+        idle=sum(one.idle for one in consumers),
+        busiest_over_average=None,
+        shares=(),
+        backlog=sum(row.backlog for row in view.subscriptions) if view.subscriptions else None,
         out_msgs_per_sec=None,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
 
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, shown_places
 from engine.diagnosis.seen import SubscriptionSeen
 
 MOST_MATCHES: Final = 200
@@ -73,6 +73,10 @@ class SearchIndex:
         for at, topic in enumerate(state.producer_topics, len(listed)):
             for producer in topic.producers.producers:
                 yield Match("producer", producer.producer_name or f"#{producer.number}", at, producer.number)
+        scalable = enumerate(state.scalable_topics, len(listed) + len(state.producer_topics))
+        for at, one in scalable:
+            members = dict.fromkeys(name for group in one.running.groups.values() for name in group.names)
+            yield from (Match("consumer", name, at) for name in members)
         first = len(self.keys) - len(self.others)
         for place, seen in enumerate(self.others, first):
             names = (consumer.name for dispatcher in seen.dispatchers for consumer in dispatcher.consumers)
@@ -110,7 +114,8 @@ class SearchIndex:
         yield from (subscription.topics for subscription in state.subscriptions)
         yield from (subscription.topics for subscription in state.key_subscriptions)
         yield from ((topic.topic,) for topic in state.producer_topics)
+        yield from ((scalable.topic,) for scalable in state.scalable_topics)
         first = len(self.keys) - len(self.others)
-        if first > len(state.subscriptions) + len(state.key_subscriptions) + len(state.producer_topics):
+        if first > len(shown_places(state)):
             yield ()  # the place of the bundles
         yield from (other.topics for other in self.others)

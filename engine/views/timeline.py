@@ -8,14 +8,19 @@ from typing import Final, Generic, TypeVar
 
 from engine.cluster.commands import (
     Acknowledge,
+    AcknowledgeSegments,
     AddConsumer,
     AddProducers,
     AddTopic,
     CloseProducer,
     Command,
     FailPartition,
+    JoinSegments,
     KillConsumer,
+    LeaveSegments,
+    MergeSegments,
     PassTime,
+    RebucketSegment,
     RecoverPartition,
     RemoveTopic,
     RenameConsumer,
@@ -23,12 +28,15 @@ from engine.cluster.commands import (
     RouteKeys,
     SendByProducers,
     SendKeys,
+    SendToSegments,
     SetPriorityLevel,
     SetProducerRate,
     SetRelease,
+    SetSegmentRate,
     SetSetting,
     ShareKeys,
     SplitBundle,
+    SplitSegment,
     SubscribeKeyShared,
 )
 from engine.cluster.events import ConsumerAdded
@@ -112,6 +120,14 @@ _KINDS: Final[dict[type[Command], str]] = {
     SetProducerRate: "send",
     FailPartition: "fail",
     RecoverPartition: "recover",
+    SplitSegment: "split",
+    MergeSegments: "split",
+    RebucketSegment: "split",
+    SetSegmentRate: "send",
+    SendToSegments: "send",
+    JoinSegments: "add",
+    LeaveSegments: "kill",
+    AcknowledgeSegments: "ack",
 }
 
 _JUDGED: Final = frozenset({"add", "kill", "setting", "release", "topic"})

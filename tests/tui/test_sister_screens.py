@@ -14,6 +14,7 @@ from textual.widgets import Input
 from engine.cluster.timeline import Timeline
 from tests.tui.key_scenes import SUBSCRIBED, joined, keys_app, state_after
 from tests.tui.producer_scenes import producers_app
+from tests.tui.scalable_scenes import scalable_app
 from tests.tui.screens_under_test import app_of, cluster, run, text_of
 from tui.app import RingsideApp
 from tui.failover import bindings as main_bindings
@@ -24,6 +25,7 @@ from tui.kit.screen import DashboardScreen
 from tui.kit.session import Session
 from tui.producers import bindings as producers_bindings
 from tui.reported import screen as reported_bindings
+from tui.scalable import bindings as scalable_bindings
 
 
 class Sister(NamedTuple):
@@ -39,11 +41,13 @@ SISTERS = {
     "main": Sister(app_of, main_bindings, "LLING-2", "hash map"),
     "keys": Sister(keys_app, keys_bindings, "R-2", "slots where messages wait"),
     "producers": Sister(producers_app, producers_bindings, "E-0-2", "the connection is lost"),
+    "scalable": Sister(scalable_app, scalable_bindings, "rker-2", "share by buckets"),
 }
 BINDINGS_OF: Any = {
     "main": main_bindings,
     "keys": keys_bindings,
     "producers": producers_bindings,
+    "scalable": scalable_bindings,
     "reported": reported_bindings,
 }
 

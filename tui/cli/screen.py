@@ -152,10 +152,12 @@ def keys_of_screens() -> dict[str, str]:
     from tui.kit.line_table import RowsTable
     from tui.producers.bindings import BINDINGS as OF_PRODUCERS
     from tui.reported.screen import BINDINGS as OF_REPORTED
+    from tui.scalable.bindings import BINDINGS as OF_SCALABLE
 
     every = chain(
-        RingsideApp.BINDINGS, [NEWEST], OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_REPORTED, OF_BUNDLES, OF_BROKERS,
-        OF_FLEET, RowsTable.BINDINGS, *(base.__dict__.get("BINDINGS", ()) for base in RowsTable.__mro__[1:]),
+        RingsideApp.BINDINGS, [NEWEST], OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_SCALABLE, OF_REPORTED, OF_BUNDLES,
+        OF_BROKERS, OF_FLEET, RowsTable.BINDINGS,
+        *(base.__dict__.get("BINDINGS", ()) for base in RowsTable.__mro__[1:]),
     )  # fmt: skip
     return keys_in_use(every) | {RingsideApp.COMMAND_PALETTE_BINDING: "All commands by name"}
 

@@ -91,11 +91,14 @@ def print_session(session: Session, output: Output) -> None:
     from tui.cli.printers.keys_page import keys_lines
     from tui.cli.printers.producers_page import producers_lines
     from tui.cli.printers.reported import subscription_lines
+    from tui.cli.printers.scalable_page import scalable_lines
     from tui.cli.session import shown_in
 
     shown = shown_in(session)
     if shown.reported_view is not None:
         lines: Iterable[str] = subscription_lines(shown.reported_view)
+    elif (scalable := shown.scalable_view_of("")) is not None:
+        lines = scalable_lines(scalable.view)
     elif shown.producers_view is not None:
         lines = producers_lines(shown.producers_view, shown.producer_statistics())
     elif shown.keys_view is not None:
@@ -107,6 +110,7 @@ def print_session(session: Session, output: Output) -> None:
 
 def session_document(session: Session) -> dict[str, Any]:
     """The session's present view as plain values: that of its producers, its keys, or the dashboard."""
+    from engine.documents import document
     from engine.views.failover.document import dashboard_document
     from engine.views.keys.document import keys_document
     from engine.views.producers.document import producers_document
@@ -116,6 +120,10 @@ def session_document(session: Session) -> dict[str, Any]:
     shown = shown_in(session)
     if shown.reported_view is not None:
         return subscription_document(shown.reported_view)
+    scalable = shown.scalable_view_of("")
+    if scalable is not None:
+        plain: dict[str, Any] = document(scalable.view)
+        return plain
     if shown.producers_view is not None:
         return producers_document(shown.producers_view, shown.producer_statistics())
     return dashboard_document(shown.failover_view) if shown.keys_view is None else keys_document(shown.keys_view)

@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from themes.palettes import Palette, Rgb, hex_colour
+from themes.palettes import Palette, hex_colour
 from tui.drawing.canvas import BOLD, DIM, Canvas
 from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack
 from tui.drawing.glyphs import Glyphs, glyphs_of
@@ -18,42 +18,6 @@ from tui.drawing.glyphs import Glyphs, glyphs_of
 LETTERS: Final = 26
 MANY: Final = "*"
 """The mark of consumers that have more than one letter."""
-
-
-def share_bar(
-    share: float,
-    width: int,
-    palette: Palette,
-    *,
-    colour: Rgb | None = None,
-    mark: float | None = None,
-    ascii_only: bool = False,
-) -> Strip:
-    """A bar of ``width`` cells filled by ``share``.
-
-    Args:
-        share: 0..1; more is drawn as full, less as empty.
-        colour: of the filled part; None takes the accent.
-        mark: where to set a line, 0..1, such as the fair share; None for none.
-
-    >>> from themes.palettes import palette
-    >>> share_bar(0.5, 4, palette("dark", "mono"), ascii_only=True).text
-    '##  '
-    """
-    glyphs = glyphs_of(ascii_only)
-    mono = palette.mono
-    fill = NO_COLOUR if mono else pack(palette.accent if colour is None else colour)
-    ground = NO_COLOUR if mono else pack(palette.ring_track)
-    canvas = Canvas(width, 1, fill, ground)
-    for column, char in enumerate(bar_text(share, width, glyphs)):
-        if char == "█" and not mono:
-            canvas.put(0, column, " ", fill, background=fill)
-        else:
-            canvas.put(0, column, char, fill)
-    if mark is not None and width > 0:
-        column = min(width - 1, int(max(0.0, mark) * width))
-        canvas.put(0, column, glyphs.cut, NO_COLOUR if mono else pack(palette.text), attributes=BOLD)
-    return canvas.line(0)
 
 
 def bar_text(share: float, width: int, glyphs: Glyphs) -> str:

@@ -470,7 +470,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     def action_diff(self) -> None:
         """Say what changed since a step."""
-        if not self.store.shown.key or self.store.shown.kind == "producers":
+        if not self.store.shown.key or self.store.shown.kind in ("producers", "scalable"):
             self.complain("there is no subscription whose steps could be compared")
             return
         from tui.kit.diff_screen import DiffScreen

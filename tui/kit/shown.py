@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeysView
     from engine.views.producers.answers import GrowthView
     from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
+    from engine.views.scalable.dashboard import ScalableDashboard
 
-Kind = Literal["failover", "keys", "producers", "reported"]
+Kind = Literal["failover", "keys", "producers", "scalable", "reported"]
 """Which screen shows it. ``failover`` also where there is no subscription, since its screen has the bundles."""
 Side: TypeAlias = "DashboardView | KeysView | None"
 Sides: TypeAlias = "tuple[Side, Side]"
@@ -48,7 +49,9 @@ Sides: TypeAlias = "tuple[Side, Side]"
 
 
 class Places:
-    """All that can be shown, in order: Failover subscriptions, Key_Shared ones, topics with producers, reported ones.
+    """All that can be shown, in order.
+
+    Failover subscriptions, Key_Shared ones, topics with producers, scalable topics, reported subscriptions.
 
     ``others`` are the subscriptions that brokers reported and for which nothing is computed. Where there are only
     those, the first place is that of the bundles, with the key "".
@@ -61,6 +64,7 @@ class Places:
         self._names = [(subscription.namespace, subscription.name) for subscription in listed]
         self._first_keys = len(state.subscriptions)
         self._first_producers = len(listed)
+        self._first_scalable = len(listed) + len(state.producer_topics)
         self._first_other = len(self.keys) - len(others)
 
     def kind(self, place: int) -> Kind:
@@ -69,7 +73,9 @@ class Places:
             return "failover"
         if place < self._first_producers:
             return "keys"
-        return "producers" if place < self._first_other else "reported"
+        if place < self._first_scalable:
+            return "producers"
+        return "scalable" if place < self._first_other else "reported"
 
     def key(self, place: int) -> str:
         """Return the key at a place, "" where there is none."""
@@ -130,6 +136,7 @@ class Shown:
         self._problems = problems
         self._notes = notes
         self._keys_views: dict[int | None, KeysView] = {}
+        self._scalable_views: dict[str, ScalableDashboard] = {}
 
     @cached_property
     def topics(self) -> frozenset[str]:
@@ -140,7 +147,7 @@ class Shown:
             return frozenset(listed[self.place].topics)
         subject = self.places.subject(self.place)
         if subject is None:
-            return frozenset((self.key,)) if self.kind == "producers" else frozenset()
+            return frozenset((self.key,)) if self.kind in ("producers", "scalable") else frozenset()
         seen = self._reported.subscriptions(self._moment).get((subject.namespace, subject.name))
         return frozenset() if seen is None else frozenset(seen.topics)
 
@@ -197,6 +204,31 @@ class Shown:
 
         return producers_view(self.timeline, self.key, notes=self._notes)
 
+    def scalable_view_of(self, subscription: str) -> ScalableDashboard | None:
+        """The view of the shown scalable topic with one of its subscriptions; None where something else is shown."""
+        if self.kind != "scalable":
+            return None
+        view = self._scalable_views.get(subscription)
+        if view is None:
+            view = self._scalable_views[subscription] = self._new_scalable_view(subscription)
+        return view
+
+    def _new_scalable_view(self, subscription: str) -> ScalableDashboard:
+        from engine.views.scalable.dashboard import scalable_dashboard
+
+        moments = self._reported.moments[: self._moment + 1]
+        with_topic = [moment for moment in moments if self.key in moment.snapshot.scalable]
+        last = with_topic[-1] if with_topic else None
+        before = with_topic[-2] if len(with_topic) > 1 else None
+        return scalable_dashboard(
+            self.timeline,
+            self.key,
+            subscription,
+            places=self.places.keys,
+            reported=None if last is None else (last, before),
+            notes=self._notes,
+        )
+
     @cached_property
     def reported_view(self) -> SubscriptionView | None:
         """The view of the shown subscription where nothing is computed for it; else None."""
@@ -215,7 +247,13 @@ class Shown:
 
     def prepare(self) -> None:
         """Compute the view of what is shown."""
-        _ = self.keys_view or self.producers_view or self.reported_view or self.failover_view
+        _ = (
+            self.keys_view
+            or self.producers_view
+            or self.scalable_view_of("")
+            or self.reported_view
+            or self.failover_view
+        )
 
     # comparisons
 

@@ -432,6 +432,8 @@ def _submitted(timeline: Timeline, command: Command) -> Outcome:
         return Outcome(after, wanted=after.state.key_subscriptions[-1].key)
     if len(after.state.producer_topics) > len(timeline.state.producer_topics):
         return Outcome(after, wanted=after.state.producer_topics[-1].topic)
+    if len(after.state.scalable_topics) > len(timeline.state.scalable_topics):
+        return Outcome(after, wanted=after.state.scalable_topics[-1].topic)
     return Outcome(after)
 
 

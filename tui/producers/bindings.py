@@ -68,6 +68,7 @@ ELSEWHERE: Final = {
     **same_reason("P()", "one partition is shown alone on the screen of a Key_Shared subscription"),
     **same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do"),
     "h": "heirs are for consumers: nobody inherits what a producer sends",
+    "X": "X is for scalable topics: a lost connection",
     "d": "steps are compared by what consumers have; here u and ctrl+r go back and forth",
 }
 """Keys of the sister screens, and why they do nothing here."""

@@ -20,6 +20,8 @@
     producer close NAME|#N [on TOPIC]
     producer rate NAME|#N|all MSGS [size BYTES] [key KEY | keys N] [on TOPIC]
 
+Commands about scalable topics (``segment``, ``consumer``) are in ``grammar.scalable``.
+
 Words are those of ``words``. A word in quotes is never an option and never an id. Where a namespace or a
 range is written so oddly that the slash does not part them, ``split NAMESPACE bundle RANGE`` takes any two texts.
 """
@@ -57,6 +59,7 @@ from engine.cluster.commands import (
     Undo,
 )
 from engine.cluster.grammar.producers import PRODUCER_FORMS, PRODUCER_PARSERS
+from engine.cluster.grammar.scalable import SCALABLE_FORMS, SCALABLE_PARSERS
 from engine.cluster.grammar.text import command_text
 from engine.cluster.grammar.words import LineReader, RefusedLine, split_words
 from engine.cluster.keys.state import SharingMode
@@ -73,6 +76,7 @@ COMMAND_FORMS: Final[Mapping[str, str]] = {
     "ack": "ack NAME|#ID|all [key KEY] [count N] [of SUBSCRIPTION]",
     "add": "add NAME [priority N] [ranges START-END,...] [to SUBSCRIPTION]",
     "branch": "branch N",
+    "consumer": SCALABLE_FORMS["consumer"],
     "end": "end",
     "home": "home",
     "kill": "kill NAME|#ID [of SUBSCRIPTION]",
@@ -82,6 +86,7 @@ COMMAND_FORMS: Final[Mapping[str, str]] = {
     "release": "release VERSION",
     "rename": "rename NAME|#ID to NEW [of SUBSCRIPTION]",
     "route": "route CLIENT [HASHING] [of SUBSCRIPTION]",
+    "segment": SCALABLE_FORMS["segment"],
     "send": "send KEY... [batched] [times N] [to SUBSCRIPTION]",
     "set": "set SETTING VALUE",
     "share": "share MODE [points N] [of SUBSCRIPTION]",
@@ -89,7 +94,7 @@ COMMAND_FORMS: Final[Mapping[str, str]] = {
     "step": "step N",
     "subscribe": "subscribe NAME to TOPIC [unordered]",
     "toggle": "toggle SETTING",
-    "topic": "topic add TOPIC [partitions N], topic remove TOPIC, or topic partitions TOPIC N",
+    "topic": "topic add TOPIC [partitions N | segments N], topic remove TOPIC, or topic partitions TOPIC N",
     "undo": "undo",
     "wait": "wait MILLISECONDS",
 }
@@ -266,7 +271,7 @@ def _topic(line: LineReader) -> Command:
     action = line.take("add, remove or partitions")
     if action == "add":
         topic = line.take("TOPIC")
-        return AddTopic(topic, line.number("N") if line.option("partitions") else 0)
+        return AddTopic(topic, line.number("N") if line.option("partitions", "segments") else 0)
     if action == "remove":
         return RemoveTopic(line.take("TOPIC"))
     if action != "partitions":
@@ -320,4 +325,5 @@ PARSERS: Final[Mapping[str, Callable[[LineReader], Command | TimelineCommand]]] 
     "undo": lambda _: Undo(),
     **KEY_PARSERS,
     **PRODUCER_PARSERS,
+    **SCALABLE_PARSERS,
 }

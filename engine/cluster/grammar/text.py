@@ -26,6 +26,7 @@ from engine.cluster.commands import (
     RenameConsumer,
     RepartitionTopic,
     RouteKeys,
+    ScalableCommand,
     SendByProducers,
     SendKeys,
     SetPriorityLevel,
@@ -39,6 +40,7 @@ from engine.cluster.commands import (
     TimelineCommand,
     Undo,
 )
+from engine.cluster.grammar.scalable import scalable_command_text
 from engine.cluster.grammar.words import quote
 from engine.cluster.keys.state import SharingMode
 from engine.cluster.producers.state import ProducerPlan
@@ -50,6 +52,7 @@ from engine.cluster.state import (
     subscription_keys,
 )
 from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
+from engine.scalable.model import TOPIC_SCHEME
 
 _DEFAULTS: Final = ProducerPlan()
 
@@ -187,6 +190,8 @@ def command_text(command: Command | TimelineCommand, state: ClusterState | None 
             return _key_command_text(command, state)
         case Undo() | Redo() | Home() | End() | GoTo() | SwitchBranch():
             return _timeline_text(command)
+        case _ if isinstance(command, ScalableCommand):
+            return scalable_command_text(command, state)
         case _:
             return producer_command_text(command, state)
 
@@ -194,7 +199,8 @@ def command_text(command: Command | TimelineCommand, state: ClusterState | None 
 def _topic_command_text(command: AddTopic | RemoveTopic | RepartitionTopic) -> str:
     match command:
         case AddTopic(topic, partitions):
-            return f"topic add {quote(topic)}" + (f" partitions {partitions}" if partitions else "")
+            noun = "segments" if topic.startswith(TOPIC_SCHEME) else "partitions"
+            return f"topic add {quote(topic)}" + (f" {noun} {partitions}" if partitions else "")
         case RemoveTopic(topic):
             return f"topic remove {quote(topic)}"
         case RepartitionTopic(topic, partitions):

@@ -18,6 +18,7 @@ from engine.cluster.state import (
     producer_topic_names,
     producer_topics_meant,
     producers_named,
+    scalable_topic_names,
     subscription_keys,
 )
 from engine.errors import Rejection
@@ -259,6 +260,20 @@ class LineReader:
             listed = ", ".join(topics[:3]) + (", ..." if len(topics) > 3 else "")
             what = f"say on TOPIC, one of {listed}" if topics else "there is no partitioned topic"
             self.refuse("ProducersNotFound", f"producers of which topic? {what}", self._words[0].text)
+        return topics[0]
+
+    def scalable_topic(self, named: str | None) -> str:
+        """The scalable topic that was named, in full or by its last part, else the one in view, else the sole one."""
+        topics = scalable_topic_names(self.state)
+        if named is not None:
+            ends = [topic for topic in topics if topic.endswith(f"/{named}")]
+            return ends[0] if len(ends) == 1 else named
+        if self._subscription_key in topics:
+            return self._subscription_key
+        if len(topics) != 1:
+            listed = ", ".join(topics[:3]) + (", ..." if len(topics) > 3 else "")
+            what = f"say on TOPIC, one of {listed}" if topics else "there is none; topic add topic://T/N/X creates one"
+            self.refuse("TopicNotFound", f"which scalable topic? {what}", self._words[0].text)
         return topics[0]
 
     def producer(self, who: Word, topic: str) -> int:

@@ -36,6 +36,7 @@ from engine.cluster.keys.state import KeyEvent
 from engine.cluster.limits import count_faults
 from engine.cluster.producers.evolve import folded_producers
 from engine.cluster.producers.state import ProducerTopicEvent
+from engine.cluster.scalable.events import ScalableTopicEvent
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
@@ -103,6 +104,9 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "producer_topics": [
             [to_plain(event, tagged=True) for event in topic.happened] for topic in state.producer_topics
         ],
+        "scalable_topics": [
+            [to_plain(event, tagged=True) for event in topic.happened] for topic in state.scalable_topics
+        ],
         "producer_policies": {name: state.producer_policies[name] for name in sorted(state.producer_policies)},
         "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
         "next_consumer_id": state.next_consumer_id,
@@ -126,6 +130,8 @@ def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> A
 
 def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
     """The state of ``state_to_plain``, checked for everything that holds in a state. Raises InputError."""
+    from engine.cluster.scalable.evolve import folded_scalable
+
     check_format(plain, source)
     topics, loads = _topics_and_loads(plain, source)
     state = ClusterState(
@@ -136,6 +142,7 @@ def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
         subscriptions=_subscriptions(plain, topics, source),
         key_subscriptions=_folds(plain, "key_subscriptions", KeyEvent, folded, source),
         producer_topics=_folds(plain, "producer_topics", ProducerTopicEvent, folded_producers, source),
+        scalable_topics=_folds(plain, "scalable_topics", ScalableTopicEvent, folded_scalable, source),
         producer_policies=convert(plain.get("producer_policies", {}), dict[str, int], source, "$.producer_policies"),
         namespaces={namespace.name: namespace for namespace in list_of(plain, "namespaces", Namespace, source)},
         next_consumer_id=convert(plain.get("next_consumer_id"), int, source, "$.next_consumer_id"),

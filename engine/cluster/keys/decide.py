@@ -29,6 +29,7 @@ from engine.cluster.keys.state import (
 from engine.cluster.keys.subscriptions import accepted, find_key_consumer, no_key_subscription, nodes_of, reconnected
 from engine.cluster.limits import refuse_long_name
 from engine.cluster.producers.state import ProducerTimePassed
+from engine.cluster.scalable.events import LONGEST_MS, TIME_REFUSED, ScalableTimePassed
 from engine.cluster.state import ClusterState, find_key_subscription
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, join_refusal
@@ -211,19 +212,25 @@ def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, 
 
 
 def pass_time(state: ClusterState, command: PassTime) -> tuple[Event, ...] | Rejection:
-    """Advance the time of all Key_Shared subscriptions and producers. Refusals: none there, below 1 ms, too much."""
+    """Advance the time of all Key_Shared subscriptions, producers and scalable topics.
+
+    Refusals: none of them there, below 1 ms, too much.
+    """
     if not 1 <= command.duration_ms <= MAX_TIME_MS:
         message = f"{command.duration_ms} is not a duration; wait for 1 to {MAX_TIME_MS} ms"
         return Rejection("IllegalArgumentException", message, "duration_ms")
-    if not state.key_subscriptions and not state.producer_topics:
-        message = "time changes nothing here: there is no Key_Shared subscription and no producer"
+    if not state.key_subscriptions and not state.producer_topics and not state.scalable_topics:
+        message = "time changes nothing here: there is no Key_Shared subscription, no producer and no scalable topic"
         return Rejection("SubscriptionNotFound", message, "duration_ms", 404)
+    if state.scalable_topics and command.duration_ms > LONGEST_MS:
+        return Rejection("IllegalArgumentException", TIME_REFUSED, "duration_ms")
     return (
         *(
             KeyTimePassed(subscription.key, subscription.now_ms + command.duration_ms)
             for subscription in state.key_subscriptions
         ),
         *(ProducerTimePassed(topic.topic, topic.now_ms + command.duration_ms) for topic in state.producer_topics),
+        *(ScalableTimePassed(one.topic, one.running.now_ms + command.duration_ms) for one in state.scalable_topics),
     )
 
 

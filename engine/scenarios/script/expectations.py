@@ -12,9 +12,9 @@
     expect rate NAMESPACE/RANGE OP X            (messages per second, in plus out)
 
 Those about Key_Shared subscriptions are in ``key_expectations``, those about producers in ``producer_expectations``,
-those about bundles over time in ``balance_expectations``. For Key_Shared, moved, least, idle, consumers, share, notice
-and ``max/mean slots|keys|messages`` hold there too and then count slots. ``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>``
-or ``>=``.
+those about bundles over time in ``balance_expectations``, those about scalable topics in ``scalable_expectations``.
+For Key_Shared, moved, least, idle, consumers, share, notice and ``max/mean slots|keys|messages`` hold there too and
+then count slots. ``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>`` or ``>=``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from engine.cluster.grammar.words import split_words
+from engine.cluster.state import shown_places
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.scenarios.script.feature_expectations import (
@@ -42,6 +43,7 @@ from engine.scenarios.script.feature_expectations import (
     producer_text_unmet,
 )
 from engine.scenarios.script.model import Expectation
+from engine.scenarios.script.scalable_expectations import SCALABLE_FORMS, scalable_number, scalable_text_unmet
 from engine.views.failover.dashboard import dashboard_view, topic_explanation
 from engine.views.failover.model import BundleNode, ConsumerRow, DashboardView, RuleInForce
 from engine.views.keys.words import VERDICTS
@@ -84,6 +86,7 @@ _FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     **BALANCE_FORMS,
     **KEY_FORMS,
     **PRODUCER_FORMS,
+    **SCALABLE_FORMS,
 }
 
 
@@ -141,6 +144,14 @@ def judged(expectation: Expectation, timeline: Timeline, subscription: int = 0) 
     """The same with the number that came, None where no number is expected or there is none."""
     if expectation.kind in BALANCE_FORMS:
         return _judged_forecast(expectation, timeline)
+    scalable = _scalable_topic(timeline, subscription, expectation.kind)
+    if scalable:
+        reason = scalable_text_unmet(expectation.kind, expectation.subject, timeline, scalable)
+        if reason is None:
+            return _compared(expectation, scalable_number(expectation.kind, expectation.subject, timeline, scalable))
+        return reason, None
+    if expectation.kind in SCALABLE_FORMS:
+        return "there is no scalable topic", None
     topic = _producer_topic(timeline, subscription, expectation.kind)
     if topic:
         reason = producer_text_unmet(expectation.kind, expectation.subject, timeline, topic)
@@ -193,6 +204,16 @@ def _producer_topic(timeline: Timeline, subscription: int, kind: str) -> str:
     at = subscription - len(state.subscriptions) - len(state.key_subscriptions)
     topics = state.producer_topics
     if not topics or kind in _OF_BUNDLES or (at < 0 and kind not in PRODUCER_FORMS):
+        return ""
+    return topics[min(max(at, 0), len(topics) - 1)].topic
+
+
+def _scalable_topic(timeline: Timeline, subscription: int, kind: str) -> str:
+    """The scalable topic that is meant: the one that is shown, or for what only they have the first."""
+    state = timeline.state
+    topics = state.scalable_topics
+    at = subscription - (len(shown_places(state)) - len(topics))
+    if not topics or kind in _OF_BUNDLES or (at < 0 and kind not in SCALABLE_FORMS):
         return ""
     return topics[min(max(at, 0), len(topics) - 1)].topic
 

@@ -69,6 +69,12 @@ SHIPPED_SCRIPTS: Final = (
     "producers-partial",
     "producers-limit",
     "producers-rates",
+    "scalable-split",
+    "scalable-sharing",
+    "scalable-load",
+    "scalable-rebucket",
+    "scalable-blocked",
+    "scalable-migrate",
 )
 MAX_BYTES: Final = 4 * 1024 * 1024
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +9,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from engine.errors import InputError
+from engine.errors import InputError, Rejection
+from engine.limit import Limit, parse_limit
 from engine.lint.model import severity_of
 from engine.views.fleet.summary import BalanceTotals, FleetSummary
 
@@ -34,7 +34,6 @@ are unloaded for nothing.
 """
 WITH_ALL: Final = ("run", "report")
 """Jobs whose result has every number."""
-_FORM: Final = re.compile(r"([a-z_]+)>(\d+(?:\.\d+)?)(%?)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +50,31 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A severity (``number`` is then empty), or a number that must not be exceeded."""
+    """A severity that no finding may have, or a limit on a number."""
 
     text: str
     severity: str = ""
-    number: str = ""
-    limit: float = 0.0
-    percent: bool = False
+    limit: Limit | None = None
 
     def value(self, figures: Figures) -> float | None:
         """Findings of this severity or worse, or the number; None where no job has counted it."""
-        if self.severity:
+        if self.limit is None:
             least = severity_of(self.severity)
             return sum(count for name, count in figures.severities.items() if severity_of(name) >= least)
-        number = figures.numbers.get(self.number)
-        if number is None or not self.percent:
-            return number
-        return 100 * number / figures.records if figures.records else 0.0
+        number = figures.numbers.get(self.limit.name)
+        return None if number is None else self.limit.compared(number, figures.records)
 
     def is_met(self, figures: Figures) -> bool:
-        value = self.value(figures)
-        return value is not None and value > self.limit
+        if self.limit is None:
+            return bool(self.value(figures))
+        number = figures.numbers.get(self.limit.name)
+        return number is not None and self.limit.holds(number, figures.records)
 
 
 def conditions_of(job: str, texts: Iterable[str]) -> tuple[Condition, ...]:
     """Parse ``--fail-on``. Raises ``InputError`` for an invalid condition, or a number that the job does not count.
 
-    >>> [condition.limit for condition in conditions_of("run", ["idle>0", "quarantined>1.5%"])]
+    >>> [condition.limit.number for condition in conditions_of("run", ["idle>0", "quarantined>1.5%"])]
     [0.0, 1.5]
     """
     return tuple(_condition(job, text.strip()) for text in texts)
@@ -88,14 +85,14 @@ def _condition(job: str, text: str) -> Condition:
         if job not in (*WITH_ALL, "lint"):
             raise InputError(f"--fail-on {text} is for the jobs run, report and lint; {job} has no findings")
         return Condition(text, severity=text)
-    form = _FORM.fullmatch(text)
-    if form is None or form[1] not in NUMBERS or (form[3] and form[1] != "quarantined"):
+    limit = parse_limit(text, NUMBERS, ("quarantined",))
+    if isinstance(limit, Rejection):
         known = f"{', '.join(SEVERITIES)}, or a number: {', '.join(f'{name}>N' for name in NUMBERS)}, quarantined>N%"
         raise InputError(f"--fail-on knows {known}; not {text!r}")
-    if job not in (*WITH_ALL, NUMBERS[form[1]]):
-        counts = f"the jobs run, report and {NUMBERS[form[1]]}"
+    if job not in (*WITH_ALL, NUMBERS[limit.name]):
+        counts = f"the jobs run, report and {NUMBERS[limit.name]}"
         raise InputError(f"--fail-on {text} is for {counts}; {job} does not count it")
-    return Condition(text, number=form[1], limit=float(form[2]), percent=bool(form[3]))
+    return Condition(text, limit=limit)
 
 
 def failures_of(figures: Figures, conditions: Iterable[Condition]) -> list[str]:

@@ -12,19 +12,21 @@ from engine.hashing import utf16_order
 from engine.scalable.buckets import Attached, bucket_of, bucket_owners
 from engine.scalable.dealing import Deal, deal
 from engine.scalable.layout import Clocks, split
-from engine.scalable.load_reports import LoadRecord, Rates
-from engine.scalable.model import RING_SIZE, Layout, Segment, attached_name, backing_topic, by_place
+from engine.scalable.model import RING_SIZE, Kind, Layout, Segment, attached_name, backing_topic, by_place
+from engine.scalable.reported import (
+    CHECKPOINT,
+    is_reader,
+    kind_of,
+    known_drained,
+    loads_of,
+    rates_of,
+    seen_on,
+    settings_of,
+)
 from engine.scalable.routing import Router, hashes_of_key, router
 from engine.scalable.scaling import INVALID_POLICY, ScalingState, Step, next_steps
-from engine.scalable.settings import METRICS, OVERRIDABLE, AutoScaleSettings, refuse_settings, settings_in_force
-from engine.scalable.statistics import (
-    QUEUE,
-    STREAM,
-    ListedSegment,
-    SubscribedSegment,
-    TopicStatistics,
-    TopicSubscription,
-)
+from engine.scalable.settings import METRICS, AutoScaleSettings, refuse_settings
+from engine.scalable.statistics import QUEUE, STREAM, ListedSegment, TopicStatistics, TopicSubscription
 from engine.views.scalable.model import (
     FORMAT,
     ConsumerRow,
@@ -41,9 +43,7 @@ from engine.views.scalable.model import (
     WaitReason,
 )
 
-CHECKPOINT: Final = "CHECKPOINT"
-_READER: Final = "reader-"
-Kind = Literal["STREAM", "CHECKPOINT", "QUEUE"]
+_UNLISTED: Final = ListedSegment()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def scalable_view(
     if layout is None:
         return Rejection("NotFound", f"{facts.topic}: neither its record nor its statistics are there", field="topic")
     statistics = facts.statistics or TopicStatistics()
-    settings = _settings(statistics, max_buckets)
+    settings = settings_of(statistics, max_buckets)
     subscriptions = dealt_subscriptions(statistics, layout)
     active = by_place(segment for segment in layout.segments.values() if segment.active)
     sealed = sorted((one for one in layout.segments.values() if not one.active), key=lambda one: one.segment_id)
@@ -94,7 +94,7 @@ def scalable_view(
         controller=statistics.controllerBroker,
         segments=tuple(_segment_row(facts.topic, one, statistics, settings) for one in (*active, *sealed)),
         subscriptions=tuple(_subscription_row(one, layout, lost) for one in subscriptions),
-        readers=sum(1 for name in statistics.subscriptions if name.startswith(_READER)),
+        readers=sum(1 for name in statistics.subscriptions if is_reader(name)),
         keys=tuple(_key_row(key, routes, layout, subscriptions) for key in keys),
         next=_next_step(facts, layout, subscriptions, settings, now_ms),
     )
@@ -104,11 +104,9 @@ def dealt_subscriptions(statistics: TopicStatistics, layout: Layout) -> tuple[De
     """The subscriptions by name, without those of readers, each with its deal."""
     found: list[Dealt] = []
     for name, reported in sorted(statistics.subscriptions.items()):
-        if name.startswith(_READER):
+        if is_reader(name):
             continue
-        kind: Kind = "QUEUE" if reported.type == QUEUE else "STREAM"
-        if reported.type == STREAM and reported.uncoveredSegmentIds is None:
-            kind = "CHECKPOINT"  # printed as STREAM, but only a group has no list of uncovered segments
+        kind = kind_of(reported)
         drained = known_drained(layout, reported)
         dealt = None
         if kind != QUEUE:
@@ -120,49 +118,15 @@ def dealt_subscriptions(statistics: TopicStatistics, layout: Layout) -> tuple[De
     return tuple(found)
 
 
-def known_drained(layout: Layout, reported: TopicSubscription) -> frozenset[int]:
-    """The sealed segments that a controller must know as drained, for it prints these segments as blocked.
-
-    An undrained segment blocks everything below it that is not drained itself. Where two ancestors could be what
-    blocks, the one with a backlog or a consumer does.
-    """
-    blocked = {one for one in layout.segments if (seen := reported.segments.get(str(one))) and seen.blocked}
-    given = {one for consumer in reported.consumers for one in consumer.segmentIds}
-    free = [one.segment_id for one in layout.segments.values() if one.active and one.segment_id not in blocked]
-    drained_above = {ancestor for one in free for ancestor in layout.ancestors(one)}
-    possible = {one.segment_id for one in layout.segments.values() if not one.active} - drained_above
-    undrained = {one for one in possible if one in blocked or one in given or _seen(reported, one).msgBacklog > 0}
-    for one in sorted(blocked):
-        ancestors = set(layout.ancestors(one)) - {one}
-        if not ancestors & undrained:
-            undrained |= ancestors & possible
-    sealed = (one.segment_id for one in layout.segments.values() if not one.active)
-    return frozenset(one for one in sealed if one not in undrained)
-
-
-def _seen(reported: TopicSubscription, segment_id: int) -> SubscribedSegment:
-    return reported.segments.get(str(segment_id), SubscribedSegment())
-
-
-def _settings(statistics: TopicStatistics, max_buckets: int) -> AutoScaleSettings:
-    policy = statistics.autoScale.policy
-    printed = {name: value for name in OVERRIDABLE if policy and (value := getattr(policy, name)) is not None}
-    return settings_in_force(AutoScaleSettings(entryBucketMaxPerSegment=max_buckets), printed)
-
-
-def _rates(listed: ListedSegment) -> Rates | None:
-    load = listed.load
-    return Rates(load.msgRateIn, load.byteRateIn, load.msgRateOut, load.byteRateOut) if load is not None else None
-
-
 def _segment_row(topic: str, segment: Segment, statistics: TopicStatistics, settings: AutoScaleSettings) -> SegmentRow:
-    listed = statistics.layout.segments.get(str(segment.segment_id), ListedSegment())
-    rates = _rates(listed)
+    listed = statistics.layout.segments.get(str(segment.segment_id), _UNLISTED)
+    rates, limits = rates_of(listed), settings.split_limits()
     scores: list[float] = []
-    if rates is not None and all(limit > 0 for limit in settings.split_limits()):
-        scores = [rate / limit for rate, limit in zip(rates.values(), settings.split_limits(), strict=True)]
+    if rates is not None and min(limits) > 0:
+        scores = [rate / limit for rate, limit in zip(rates.values(), limits, strict=True)]
     best = max(scores, default=None)
-    seen = [one.segments.get(str(segment.segment_id)) for one in statistics.subscriptions.values()]
+    name = str(segment.segment_id)
+    seen = [one.segments.get(name) for one in statistics.subscriptions.values()]
     backlogs = [one.msgBacklog for one in seen if one is not None]
     msg_in, byte_in, msg_out, byte_out = rates.values() if rates is not None else (None,) * 4
     return SegmentRow(
@@ -218,7 +182,7 @@ def _subscription_row(subscription: Dealt, layout: Layout, lost: set[tuple[str, 
                 stuck=tuple(
                     one
                     for one in losing
-                    if (subscription.name, consumer.consumerName, one) in lost and not _seen(reported, one).msgRateOut
+                    if (subscription.name, consumer.consumerName, one) in lost and not seen_on(reported, one).msgRateOut
                 ),
                 idle=not computed,
                 unacked=consumer.unackedMessages,
@@ -231,7 +195,7 @@ def _subscription_row(subscription: Dealt, layout: Layout, lost: set[tuple[str, 
         backlog=reported.msgBacklog,
         unacked=reported.unackedMessages,
         consumers=tuple(rows),
-        unassigned=tuple(one for one in dealt if _seen(reported, one).consumerCount == 0)
+        unassigned=tuple(one for one in dealt if seen_on(reported, one).consumerCount == 0)
         if subscription.kind == STREAM
         else (),
         uncovered=reported.uncoveredSegmentIds or (),
@@ -259,6 +223,9 @@ def _owners(dealt: Deal, layout: Layout) -> dict[int, tuple[str | None, ...]]:
             names[grant.segment_id].append(name)
     owners: dict[int, tuple[str | None, ...]] = {}
     for segment_id, sharing in names.items():
+        if len(sharing) == 1:
+            owners[segment_id] = (sharing[0],) * layout.segments[segment_id].buckets
+            continue
         attached = {Attached(attached_name(name, segment_id), at): name for at, name in enumerate(sharing)}
         of_buckets = bucket_owners(list(attached), layout.segments[segment_id].buckets)
         owners[segment_id] = tuple(attached[owner] if owner is not None else None for owner in of_buckets)
@@ -277,7 +244,7 @@ def _waits(subscription: Dealt, layout: Layout) -> tuple[Wait, ...]:
     waits: list[Wait] = []
     for segment_id in subscription.deal.waiting:
         for ancestor in _blocking(layout, segment_id, subscription.drained):
-            seen = _seen(reported, ancestor)
+            seen = seen_on(reported, ancestor)
             who = tuple(one.consumerName for one in reported.consumers if ancestor in one.segmentIds)
             reason: WaitReason = "backlog"
             if seen.msgBacklog <= 0:
@@ -328,7 +295,7 @@ def _next_step(
     # Without the time, ages of load records count from 0, and a cooldown is taken to be over.
     time = now_ms if now_ms is not None else 0
     state = ScalingState(
-        layout, _loads(statistics, time), counts, sharing, clocks if now_ms is not None else Clocks(), settings
+        layout, loads_of(statistics, time), counts, sharing, clocks if now_ms is not None else Clocks(), settings
     )
     refused = refuse_settings(settings)
     steps: tuple[Step, ...] = () if refused is not None else next_steps(state, time)
@@ -358,15 +325,6 @@ _ACTIONS: Final[Mapping[str, Literal["none", "split", "merge", "rebucket", "bloc
     "REBUCKET": "rebucket",
     "BLOCKED": "blocked",
 }
-
-
-def _loads(statistics: TopicStatistics, now_ms: int) -> dict[int, LoadRecord]:
-    loads: dict[int, LoadRecord] = {}
-    for text, listed in statistics.layout.segments.items():
-        rates = _rates(listed)
-        if rates is not None and listed.load is not None and text.isascii() and text.isdigit():
-            loads[int(text)] = LoadRecord(rates, now_ms - int(listed.load.ageSeconds * 1000))
-    return loads
 
 
 def _left(last_ms: int | None, cooldown_seconds: int, now_ms: int | None) -> float | None:

@@ -97,11 +97,11 @@ def consumer_remark(consumer: ConsumerRow) -> str:
     if consumer.idle:
         remarks.append("idle")
     if consumer.stuck:
-        remarks.append(f"stuck: still holds {_ids(consumer.stuck)}; closing it frees them")
+        remarks.append(f"stuck: still holds {ids_text(consumer.stuck)}; closing it frees them")
     elif consumer.losing:
-        remarks.append(f"hands over {_ids(consumer.losing)}, once all it was given is acknowledged")
+        remarks.append(f"hands over {ids_text(consumer.losing)}, once all it was given is acknowledged")
     if consumer.gaining:
-        remarks.append(f"not attached to {_ids(consumer.gaining)} yet")
+        remarks.append(f"not attached to {ids_text(consumer.gaining)} yet")
     return "; ".join(remarks)
 
 
@@ -120,11 +120,11 @@ def wait_lines(subscription: SubscriptionRow) -> list[str]:
             "drain_check": "it is read to its end, and the next drain check will see it",
         }[first.reason]
         waiting = dict.fromkeys(wait.segment for wait in waits)
-        lines.append(f"{_ids(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for {ancestor}: {why}")
+        lines.append(f"{ids_text(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for {ancestor}: {why}")
     if subscription.unassigned:
-        lines.append(f"no consumer is attached to {_ids(subscription.unassigned)}")
+        lines.append(f"no consumer is attached to {ids_text(subscription.unassigned)}")
     if subscription.uncovered:
-        lines.append(f"the subscription does not exist yet on {_ids(subscription.uncovered)}")
+        lines.append(f"the subscription does not exist yet on {ids_text(subscription.uncovered)}")
     return lines
 
 
@@ -144,10 +144,10 @@ def owner_text(owner: KeyOwner) -> str:
     if owner.consumer is not None:
         return f"{owner.subscription}: {owner.consumer}"
     if owner.waits_for:
-        return f"{owner.subscription}: nobody yet; the segment waits for {_ids(owner.waits_for)}"
+        return f"{owner.subscription}: nobody yet; the segment waits for {ids_text(owner.waits_for)}"
     return f"{owner.subscription}: nobody"
 
 
-def _ids(ids: Iterable[int]) -> str:
+def ids_text(ids: Iterable[int]) -> str:
     listed: Sequence[str] = [str(one) for one in dict.fromkeys(ids)]
     return f"segment{'' if len(listed) == 1 else 's'} {joined(listed, at_most=8)}"

@@ -118,6 +118,14 @@ def test_backlogs_type_and_subscriptions() -> None:
     assert (result[TYPE].before, result[TYPE].after, result[BACKLOG].number) == ("Exclusive", "Shared", -6)
 
 
+def test_subscriptions_that_are_new_come_in_the_order_of_the_answer() -> None:
+    """Every run prints the same, whatever Python's hashes are."""
+    first = stats("Shared", [consumer("a")])
+    names = [f"s-{at}" for at in range(20)]
+    second = first | {"subscriptions": first["subscriptions"] | dict.fromkeys(names, first["subscriptions"]["s"])}
+    assert [change.subscription for change in of_stats(first, second)] == names
+
+
 def test_partitions_bundles_and_owners() -> None:
     one = {"subscriptions": {}, "publishers": []}
     bundles = "admin/v2/namespaces/t/n/bundles"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.admin.inference import as_consumers, infer_priority_levels
+from engine.admin.inference import infer_priority_levels
 from engine.failover.choose import Rule, choose, sort_consumers
 from engine.failover.model import Consumer
 
@@ -32,7 +32,7 @@ def test_inferred_levels_give_the_same_order_and_the_same_actives(
     inferred = infer_priority_levels(names, actives, [rule])
     assert inferred.rule is rule
     assert inferred.basis != "contradiction"
-    again = as_consumers(names, inferred.levels)
+    again = tuple(map(Consumer, range(len(names)), names, inferred.levels))
     assert [consumer.name for consumer in sort_consumers(again)] == names
     for topic, index in topics:
         choice = choose(again, topic, index, consistent_hashing=consistent_hashing)

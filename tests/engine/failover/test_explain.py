@@ -9,7 +9,7 @@ from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.choose import Rule, choose
 from engine.failover.explain import RuleReason, explain_choice
 from engine.failover.model import Consumer
-from engine.hashing import HASH_SPACE_SIZE, crc32_hash, hashed_by_crc32, hashed_by_murmur3, murmur3_32
+from engine.hashing import HASH_SPACE_SIZE, hashed_by_murmur3, murmur3_32
 from tests.properties.strategies import cohorts, topics
 
 THREE = (Consumer(1, "c"), Consumer(2, "a"), Consumer(3, "b"))
@@ -87,5 +87,3 @@ def test_the_steps_to_a_hash_are_shown_for_both_functions() -> None:
     step = hashed_by_murmur3("é")
     assert (step.data, step.value) == (b"\xc3\xa9", murmur3_32("é"))
     assert step.raw & (HASH_SPACE_SIZE - 1) == step.value
-    crc = hashed_by_crc32("é")
-    assert crc.raw == crc.value == crc32_hash("é") and crc.function == "crc32"

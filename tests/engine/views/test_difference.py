@@ -15,8 +15,8 @@ from engine.compare.verdict import carried_out
 from engine.documents import document
 from engine.errors import Rejection
 from engine.failover.model import Consumer
+from engine.limit import parse_limit
 from engine.views.comparing.difference import DifferenceView, difference_document, difference_view, sums_of
-from engine.views.comparing.limits import exceeded, parse_limit
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, clusters, topic_name
 
 
@@ -125,9 +125,9 @@ def test_sums_and_limits() -> None:
     assert (sums.items, sums.moved, sums.worse) == (10, 5, 1)
 
     def holds(text: str) -> bool:
-        limit = parse_limit(text)
+        limit = parse_limit(text, ("moved", "worse", "idle"), ("moved",))
         assert not isinstance(limit, Rejection), limit
-        return exceeded(limit, sums)
+        return limit.holds(getattr(sums, limit.name), sums.items)
 
     assert [holds(text) for text in ("moved>49%", "moved>=50%", "moved>50%", "moved<5", "moved<=5")] == [
         True,

@@ -65,13 +65,14 @@ def test_answers_without_one_are_refused(run: Run, tmp_path: Path) -> None:
     assert run("scalable", str(tmp_path)).code == 2
 
 
-def test_a_folder_of_scalable_topics_alone_says_which_command_reads_it(run: Run, tmp_path: Path) -> None:
+def test_statistics_of_a_scalable_topic_alone_are_opened(run: Run, tmp_path: Path) -> None:
     stats = scenes.scene("manual")["answers"][SHARED][STATS]
     file = tmp_path / "stats.json"
     file.write_text(json.dumps(stats))
     ran = run("open", str(file), "--once")
-    assert (ran.code, "ringside scalable" in ran.err) == (2, True)
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "topic://ring/manual/orders")
     assert "unknown/unknown" not in ran.out + ran.err
+    assert json.loads(run("open", str(file), "--json").out)["format"] == "ringside.scalable/1"
 
 
 def test_a_key_of_a_scalable_topic_is_explained(run: Run, two_topics: str, dump: str) -> None:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tui.drawing.pictures import colours_in, texts
+from tests.tui.drawing.pictures import texts
 from themes.palettes import DEPTHS, Depth, palette
-from tui.drawing.bars import bar_text, share_bar
-from tui.drawing.glyphs import ASCII, UNICODE
+from tui.drawing.bars import bar_text
+from tui.drawing.glyphs import UNICODE
 from tui.drawing.split_bar import SplitPicture, column_of, density, draw_split
 from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline, window
 
@@ -27,22 +27,6 @@ def test_a_bar_is_as_long_as_its_share_to_an_eighth_of_a_cell(share: float, widt
     assert len(text) == width
     assert abs(eighths - exact) <= (1.0 if 0 < exact < 1 else 0.5) + 1e-9
     assert (eighths > 0) == (share > 0 and width > 0)
-
-
-@pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("width", [0, 1, 2, 40])
-def test_bars_have_the_width_asked_for_in_every_depth(depth: Depth, width: int) -> None:
-    for share in (0.0, 0.3, 1.0):
-        bar = share_bar(share, width, palette("light", depth), mark=share, ascii_only=True)
-        assert bar.cell_length == width == len(bar.text)
-        assert bar.text.isascii()
-
-
-def test_a_bar_has_its_consumers_colour_and_a_mark_at_the_fair_share() -> None:
-    bar = share_bar(0.5, 20, DARK, colour=DARK.consumer_colour(4), mark=0.25)
-    assert DARK.consumer_colour(4) in colours_in([bar])
-    assert bar.text.index("│") == 5
-    assert bar_text(0.5, 8, ASCII) == "####    "
 
 
 STEPS = (StepMark("+", "good"), StepMark("x", "bad"), StepMark("c", "accent"))

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from engine.errors import InputError, Rejection
-from tui.cli.exits import FAILED, FINE
+from engine.errors import InputError
+from tui.cli.limits import code_under, limits_of
 from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, max_input_option
-from tui.cli.output import json_text, say, say_problems, write_out, write_page
+from tui.cli.output import json_text, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
-    from engine.views.comparing.limits import Limit
     from tui.kit.session import Session
 
 RULES: Final = {"ring": "true", "modulo": "false"}
@@ -56,11 +55,18 @@ def diff_command(
 
     Example: ringside diff monday/ tuesday/ --fail-on 'moved>10%'
     """
-    from engine.admin.moments import combined
-    from engine.views.comparing.difference import difference_document, difference_view, reported_between, sums_of
-    from engine.views.comparing.limits import exceeded
+    from dataclasses import fields
 
-    wanted = [_limit(text) for text in limits]
+    from engine.admin.moments import combined
+    from engine.views.comparing.difference import (
+        Sums,
+        difference_document,
+        difference_view,
+        reported_between,
+        sums_of,
+    )
+
+    wanted = limits_of(limits, [field.name for field in fields(Sums) if field.name != "items"])
     changes = [_change(text) for text in (before, after)]
     root = base
     if root is None:
@@ -84,20 +90,7 @@ def diff_command(
         from tui.cli.printers.differences import difference_lines
 
         write_page(difference_lines(view, top), ascii_only=ascii_only)
-    sums = sums_of(view)
-    failed = [limit for limit in wanted if exceeded(limit, sums)]
-    for limit in failed:
-        say(f"--fail-on {limit.text}: it holds, {limit.name} is {getattr(sums, limit.name):,}")
-    return FAILED if failed else FINE
-
-
-def _limit(text: str) -> Limit:
-    from engine.views.comparing.limits import parse_limit
-
-    limit = parse_limit(text)
-    if isinstance(limit, Rejection):
-        raise click.BadParameter(limit.message, param_hint="--fail-on")
-    return limit
+    return code_under(wanted, sums_of(view))
 
 
 def _change(text: str) -> tuple[str, str] | None:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from engine.admin.moments import Moment
     from engine.views.scalable.model import ScalableView
 
-MAX_BUCKETS = "scalableTopicEntryBucketMaxPerSegment"
-
 
 @click.command("scalable")
 @click.argument("path", metavar="FILE | FOLDER")
@@ -105,9 +103,7 @@ def _chosen(topics: Mapping[str, None], name: str | None) -> str:
 
 def _max_buckets(moments: Sequence[Moment]) -> int:
     """What a segment may have at most, by the settings of the brokers."""
-    from engine.scalable.settings import AutoScaleSettings
+    from engine.scenarios.scalable_topics import MAX_BUCKETS, max_buckets
 
-    default = AutoScaleSettings().entryBucketMaxPerSegment
     printed = [moment.snapshot.configuration.get(MAX_BUCKETS) for moment in moments]
-    text = next((one for one in reversed(printed) if one is not None), "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 and int(text) > 0 else default
+    return max_buckets(next((one for one in reversed(printed) if one is not None), None))

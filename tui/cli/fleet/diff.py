@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from engine.errors import InputError, Rejection
+from engine.errors import InputError
 from engine.text import counted
-from tui.cli.exits import FAILED, FINE
 from tui.cli.fleet.folder import folder_of_run, result_folder
+from tui.cli.limits import code_under, limits_of
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import json_text, say, write_out, write_page
+from tui.cli.output import json_text, write_out, write_page
 from tui.cli.plain import Align, table
 from tui.kit.wording import percent, safe_name
 
@@ -177,15 +177,9 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
 
     Example: ringside fleet diff monday/ tuesday/ --fail-on 'moved>10%' --fail-on 'new_findings>0'
     """
-    from engine.views.comparing.limits import exceeded, parse_limit
     from engine.views.fleet.difference import LIMITED, fleet_difference, fleet_difference_document
 
-    wanted = []
-    for text in limits:
-        limit = parse_limit(text, LIMITED)
-        if isinstance(limit, Rejection):
-            raise click.BadParameter(limit.message, param_hint="--fail-on")
-        wanted.append(limit)
+    wanted = limits_of(limits, LIMITED)
     if len(runs) not in (2, 3):
         raise click.UsageError("give two result folders, or one folder and two of its run_ids")
     if len(runs) == 2:
@@ -209,7 +203,4 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
         write_out(json_text(fleet_difference_document(difference)))
     else:
         write_page(fleet_difference_lines(difference), ascii_only=ascii_only)
-    failed = [limit for limit in wanted if exceeded(limit, difference.sums)]
-    for limit in failed:
-        say(f"--fail-on {limit.text}: it holds, {limit.name} is {getattr(difference.sums, limit.name):,}")
-    return FAILED if failed else FINE
+    return code_under(wanted, difference.sums)

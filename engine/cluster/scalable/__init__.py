@@ -1,0 +1,1 @@
+"""Scalable topics in the simulation: segments, subscriptions and messages, moved by commands and by time."""

@@ -1,0 +1,124 @@
+"""What happens to one scalable topic. ``topic`` is its full name, ``topic://tenant/namespace/topic``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from engine.scalable.model import Kind
+
+LONGEST_MS: Final = 7 * 24 * 3_600_000
+"""How far time goes in one step: each minute of it is evaluated."""
+TIME_REFUSED: Final = "with a scalable topic time passes by up to 7 days at once"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalableSeen:
+    """A topic as brokers printed it: its layout and its statistics, both as JSON.
+
+    Clocks are those of the last split, merge and rebucket. ``max_buckets`` is the broker's limit for a segment.
+    """
+
+    topic: str
+    now_ms: int
+    layout: str
+    statistics: str
+    last_split_ms: int | None = None
+    last_merge_ms: int | None = None
+    last_rebucket_ms: int | None = None
+    max_buckets: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ScalableCreated:
+    topic: str
+    segments: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSplit:
+    topic: str
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentsMerged:
+    topic: str
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRebucketed:
+    topic: str
+    segment: int
+    buckets: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRateSet:
+    """Traffic of one segment, or (None) of the topic, divided among its active segments by their ranges."""
+
+    topic: str
+    segment: int | None
+    msgs_in_per_sec: float
+    msgs_out_per_sec: float
+    msg_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentMessagesSent:
+    """Messages of these keys, ``times`` over; an empty list sends messages without a key, round by round."""
+
+    topic: str
+    keys: tuple[str, ...]
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentConsumerJoined:
+    topic: str
+    subscription: str
+    name: str
+    kind: Kind = "STREAM"
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentConsumerLeft:
+    """A consumer closes, or (not ``closes``) its connection is lost."""
+
+    topic: str
+    subscription: str
+    name: str
+    closes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentMessagesAcknowledged:
+    """One consumer, or (None) each, acknowledges ``count`` messages, 0 for all it has."""
+
+    topic: str
+    subscription: str
+    name: str | None = None
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScalableTimePassed:
+    topic: str
+    now_ms: int
+
+
+ScalableTopicEvent = (
+    ScalableSeen
+    | ScalableCreated
+    | SegmentSplit
+    | SegmentsMerged
+    | SegmentRebucketed
+    | SegmentRateSet
+    | SegmentMessagesSent
+    | SegmentConsumerJoined
+    | SegmentConsumerLeft
+    | SegmentMessagesAcknowledged
+    | ScalableTimePassed
+)

@@ -1,0 +1,42 @@
+"""``--fail-on`` of two differences: limits on their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from engine.errors import Rejection
+from tui.cli.exits import FAILED, FINE
+from tui.cli.output import say
+
+if TYPE_CHECKING:
+    from engine.limit import Limit
+
+OF_ALL: Final = frozenset({"moved", "least"})
+"""Sums that can be a percentage: of all partitions."""
+
+
+def limits_of(texts: Iterable[str], names: Collection[str]) -> list[Limit]:
+    """The limits of ``--fail-on``, on sums of these names. Raises ``BadParameter``."""
+    from engine.limit import parse_limit
+
+    limits = []
+    for text in texts:
+        limit = parse_limit(text, names, OF_ALL)
+        if isinstance(limit, Rejection):
+            raise click.BadParameter(limit.message, param_hint="--fail-on")
+        limits.append(limit)
+    return limits
+
+
+def code_under(limits: Sequence[Limit], sums: Any) -> int:
+    """The exit code of a difference with these ``sums``, of which ``items`` is 100 %; says which limits hold."""
+    code = FINE
+    for limit in limits:
+        value = getattr(sums, limit.name)
+        if limit.holds(float(value), sums.items or 0):
+            say(f"--fail-on {limit.text}: it holds, {limit.name} is {value:,}")
+            code = FAILED
+    return code

@@ -1,0 +1,56 @@
+"""The tables of consumers and of segments, from their declared rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from rich.text import Text
+
+from engine.answer import TableColumn
+from engine.views.scalable.dashboard import ConsumerLine, SegmentLine
+from themes.palettes import Palette, hex_colour
+from tui.kit.columns import Lines, Order
+from tui.kit.declared import lines_of, sorted_by
+from tui.kit.list_panel import RowForm
+
+_HARMS: Final = ("stuck", "lost")
+
+
+def _no_bar(_parts: Any, _width: int) -> Text:
+    raise AssertionError("these tables have no bars")
+
+
+def consumer_lines(rows: Sequence[ConsumerLine], colours: Palette, _ascii_only: bool, order: Order) -> Lines:
+    def style(row: ConsumerLine, column: TableColumn) -> str:
+        match column.name:
+            case "tag":
+                return f"bold {hex_colour(colours.consumer_colour(row.number))}"
+            case "state" | "remark":
+                harms, moves = row.state in _HARMS, row.state == "moving"
+                return hex_colour(colours.bad if harms else colours.warn if moves else colours.dim)
+        return hex_colour(colours.dim) if not getattr(row, column.name) else ""
+
+    return lines_of(ConsumerLine, style, _no_bar)(rows, order)
+
+
+CONSUMERS: Final[RowForm[ConsumerLine]] = RowForm(
+    "consumer", lambda row: row.number, consumer_lines, sorted_by(ConsumerLine)
+)
+
+
+def segment_lines(colours: Palette) -> Callable[[Sequence[SegmentLine], Order], Lines]:
+    """The table of segments in a palette."""
+
+    def style(row: SegmentLine, column: TableColumn) -> str:
+        value = getattr(row, column.name)
+        if column.name == "score" and row.score is not None and row.score > 1.0:
+            return f"bold {hex_colour(colours.bad)}"
+        if column.name == "state" and row.state in ("waits", "draining"):
+            return hex_colour(colours.warn)
+        return hex_colour(colours.dim) if not value or row.state == "sealed" else ""
+
+    return lines_of(SegmentLine, style, _no_bar)
+
+
+SEGMENT_VALUE: Final = sorted_by(SegmentLine)
