@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 
 $(STAMP): $(READY)
 	@echo "adding what tests and Spark need to $(VENV) (once) …" >&2
-	@$(INSTALL) '.[test,check,pictures,spark,mutants]'
+	@$(INSTALL) '.[test,check,pictures,web,spark,mutants]'
 	@touch $@
 
 # Tests of screens wait for half of their time, so three workers keep two cores busy; all that needs Spark is in one of

@@ -38,7 +38,7 @@ RANGE_EQUALLY_DIVIDE: Final = "range_equally_divide"
 TOPIC_COUNT_EQUALLY_DIVIDE: Final = "topic_count_equally_divide"
 SPECIFIED_POSITIONS_DIVIDE: Final = "specified_positions_divide"
 FLOW_OR_QPS_EQUALLY_DIVIDE: Final = "flow_or_qps_equally_divide"
-SPLIT_ALGORITHMS: Final[tuple[str, ...]] = get_args(SplitAlgorithmName)
+SPLIT_ALGORITHMS: Final[tuple[SplitAlgorithmName, ...]] = get_args(SplitAlgorithmName)
 
 
 @dataclass(frozen=True, slots=True)

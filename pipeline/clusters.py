@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -18,9 +18,8 @@ from engine.config import CURRENT, DEFAULTS, FLAG, BrokerSettings, ReleaseBehavi
 from engine.errors import InputError, Rejection, system_reason
 from engine.input import read_path
 from engine.text import natural_key
-from pipeline.schemas import BROKERS, BUNDLE_REPORTS, FILES, LOAD_ANSWERS, SETTINGS
-from pipeline.storage import Place
-from pipeline.tables import rows_of
+from pipeline.schemas import BROKERS, FILES, LOAD_ANSWERS, SETTINGS, Table
+from pipeline.tables import Tables
 
 OPTION: Final = "clusters"
 """The option of jobs that read answers: a grouping, or folders with the names of their clusters."""
@@ -94,13 +93,13 @@ class Reported:
         return settings
 
 
-def reported(source: Place) -> Reported:
-    """What brokers reported, from the tables ``brokers`` and ``settings`` of an import under ``source``. O(reports)."""
+def reported(source: Tables) -> Reported:
+    """What brokers reported, from the tables ``brokers`` and ``settings`` of an import. O(reports)."""
     releases: dict[str, list[str]] = defaultdict(list)
-    for cluster, version in rows_of(source / BROKERS.name, "cluster", "version"):
+    for cluster, version in source.rows(BROKERS, "cluster", "version"):
         releases[cluster] += [version] if version else []  # metrics do not name it
     settings: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    rows = rows_of(source / SETTINGS.name, "cluster", "name", "value", "file")
+    rows = source.rows(SETTINGS, "cluster", "name", "value", "file")
     # What is nearer to a cluster counts before what holds for several.
     for cluster, name, value, _ in sorted(rows, key=lambda row: root_of(row[3]).count("/")):
         settings[cluster].append((name, value))
@@ -149,9 +148,9 @@ def clusters_by_name(files: Iterable[str], grouping: Grouping | Clusters) -> Clu
     return clusters_of(kinds, {}, grouping)
 
 
-def clusters_of_tables(tables: Place) -> Clusters:
-    """The clusters of an import under ``tables``, for other files of the folder that it read."""
-    rows = {(cluster, root_of(file)) for cluster, file in rows_of(tables / FILES.name, "cluster", "file")}
+def clusters_of_tables(tables: Tables) -> Clusters:
+    """The clusters of an import, for other files of the folder that it read."""
+    rows = {(cluster, root_of(file)) for cluster, file in tables.rows(FILES, "cluster", "file")}
     clusters = {cluster for cluster, _ in rows}
     if len(clusters) == 1:
         return Clusters({"": clusters.pop()})
@@ -159,18 +158,23 @@ def clusters_of_tables(tables: Place) -> Clusters:
 
 
 def clusters_of_import(
-    tables: Place, listed: Place, kinds: Mapping[str, AnswerKind], brokers: Mapping[str, str], grouping: Grouping
+    tables: Tables,
+    listed: Sequence[tuple[Tables, Table]],
+    kinds: Mapping[str, AnswerKind],
+    brokers: Mapping[str, str],
+    grouping: Grouping,
 ) -> Clusters:
     """The clusters of files that were read.
 
-    ``listed``: the bundles under which statistics list topics; ``kinds`` of every file, ``brokers`` of statistics.
+    ``listed``: the tables of reported bundles, and of those under which statistics list topics; ``kinds`` of every
+    file, ``brokers`` of statistics.
     Bundles are read only where they decide: of load reports, of statistics, or those that a broker with metrics owns.
     """
     by_root: dict[str, set[Kind]] = defaultdict(set)
     for file, kind in kinds.items():
         if kind in KINDS:
             by_root[root_of(file)].add(KINDS[kind])
-    answers = [(str(broker), str(file)) for broker, file in rows_of(tables / LOAD_ANSWERS.name, "broker", "file")]
+    answers = [(str(broker), str(file)) for broker, file in tables.rows(LOAD_ANSWERS, "broker", "file")]
     loads = [(broker, file) for broker, file in answers if broker]
     for _, file in loads:
         by_root[root_of(file)].add("loads")
@@ -182,12 +186,12 @@ def clusters_of_import(
         deciding = {file: root for root, file in single_brokers(of_brokers).items()}
     bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
     chosen = [("file", "in", list(deciding))]
-    for folder in (tables / BUNDLE_REPORTS.name, listed) if deciding else ():
-        for namespace, bundle, file in rows_of(folder, "namespace", "range", "file", filters=chosen):
+    for where, table in listed if deciding else ():
+        for namespace, bundle, file in where.rows(table, "namespace", "range", "file", filters=chosen):
             bundles[deciding[file]].add(f"{namespace}/{bundle}")
     of_owners = _files_of_owners(answers, deciding)
     chosen = [("file", "in", list(of_owners))]
-    for body, file in rows_of(tables / LOAD_ANSWERS.name, "body", "file", filters=chosen) if of_owners else ():
+    for body, file in tables.rows(LOAD_ANSWERS, "body", "file", filters=chosen) if of_owners else ():
         bundles[of_owners[file]].update(decode_owned(body, file).good)
     return clusters_of(by_root, {root: frozenset(own) for root, own in bundles.items()}, grouping)
 

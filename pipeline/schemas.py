@@ -1,18 +1,21 @@
-"""The tables of a fleet, each declared once: names, types and which columns may be empty.
+"""The tables of a fleet, each declared once: names, types, which columns may be empty, and what they mean.
 
-Readers and writers of Parquet take the Arrow form, DataFrames the form of Spark; both come from one declaration.
-Rates are messages per second, throughputs bytes per second, as the brokers say them. Written tables end with the two
-columns of ``pipeline.stamps``, which are declared there once for all.
+Readers and writers of Parquet take the Arrow form, DataFrames the form of Spark; comments go into the files, where
+Spark shows them, and into ``docs/tables.md`` (``pipeline.dictionary``). Written tables end with the columns of
+``pipeline.stamps``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+
+from pipeline.stamps import KINDS as STAMP
 
 _ARROW: Final[Mapping[str, Any]] = {
     "string": pa.string(),
@@ -28,36 +31,90 @@ _ARROW: Final[Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Table:
-    """One table: ``columns`` are lines like ``topic string`` or ``broker string?``, the mark meaning "may be empty"."""
+class Column(NamedTuple):
+    """A column; ``kind`` is the type in Spark's words."""
 
     name: str
-    columns: tuple[str, ...]
+    kind: str
+    nullable: bool
+    about: str
+
+
+def _columns(text: str, shared: Mapping[str, Column]) -> Iterator[Column]:
+    """Read declarations: a line is a name, a type and a comment, or names of ``shared`` columns with commas.
+
+    A question mark after the type, or after the name of a shared column: a row may have none.
+    """
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, *rest = line.split()
+        if not rest or name.endswith(","):
+            for each in (word.strip() for word in line.split(",")):
+                yield shared[each.removesuffix("?")]._replace(nullable=each.endswith("?"))
+        else:
+            yield Column(name, rest[0].removesuffix("?"), rest[0].endswith("?"), " ".join(rest[1:]))
+
+
+def _spark_type(kind: str) -> object:
+    """A type as Spark writes it into the schema of a file.
+
+    >>> _spark_type("array<bigint>")
+    {'type': 'array', 'elementType': 'long', 'containsNull': True}
+    """
+    if kind.startswith("array<"):
+        return {"type": "array", "elementType": _spark_type(kind[6:-1]), "containsNull": True}
+    if kind.startswith("struct<"):
+        members = (member.split(":") for member in kind[7:-1].split(","))
+        return {"type": "struct", "fields": [_spark_field(name, of) for name, of in members]}
+    return {"bigint": "long", "int": "integer"}.get(kind, kind)
+
+
+def _spark_field(name: str, kind: str, about: str = "") -> dict[str, object]:
+    comment = {"comment": about} if about else {}
+    return {"name": name, "type": _spark_type(kind), "nullable": True, "metadata": comment}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table; ``key`` are the columns that identify a row, none if nothing does."""
+
+    name: str
+    columns: tuple[Column, ...]
+    about: str = ""
+    key: tuple[str, ...] = ()
     few: tuple[str, ...] | None = None
     """Columns of a large table with few different values, the only ones worth a dictionary; None means all."""
     sought: tuple[str, ...] = ()
     """Those of them that readers filter by."""
 
     @cached_property
-    def fields(self) -> tuple[tuple[str, str, bool], ...]:
-        """Name, type in Spark's words, and whether the column may be empty."""
-        split = (line.split(" ", 1) for line in self.columns)
-        return tuple((name, kind.removesuffix("?"), kind.endswith("?")) for name, kind in split)
-
-    @property
     def names(self) -> tuple[str, ...]:
-        return tuple(name for name, _, _ in self.fields)
+        return tuple(column.name for column in self.columns)
 
     @cached_property
     def arrow(self) -> Any:
         """The ``pyarrow.Schema``."""
-        return pa.schema([pa.field(name, _ARROW[kind], nullable) for name, kind, nullable in self.fields])
+        return pa.schema([pa.field(column.name, _ARROW[column.kind], column.nullable) for column in self.columns])
 
     @cached_property
     def ddl(self) -> str:
         """The schema as Spark reads it."""
-        return ", ".join(f"`{name}` {kind}" for name, kind, _ in self.fields)
+        return ", ".join(f"`{column.name}` {column.kind}" for column in self.columns)
+
+    @cached_property
+    def comments(self) -> Mapping[str, str]:
+        """What each column means, those of the stamp included."""
+        return {column.name: column.about for column in (*self.columns, *map(SHARED.__getitem__, STAMP))}
+
+    @cached_property
+    def spark_schema(self) -> bytes:
+        """The schema with its comments, as Spark writes it into a file and looks for it there."""
+        kinds = {column.name: column.kind for column in self.columns} | STAMP
+        fields = [_spark_field(name, kind, self.comments[name]) for name, kind in kinds.items()]
+        return json.dumps({"type": "struct", "fields": fields}).encode()
+
+    def named(self, name: str, about: str) -> Table:
+        """Another table of the same columns."""
+        return replace(self, name=name, about=about)
 
     def columns_of(self, rows: Sequence[tuple[object, ...]]) -> Any:
         """Rows, in the order of the columns, as a ``pyarrow.Table``. O(cells)."""
@@ -66,336 +123,491 @@ class Table:
         return pa.Table.from_arrays(arrays, schema=self.arrow)
 
 
-_RATES_OUT: Final = ("msg_rate_out double", "msg_throughput_out double")
-_REPORTED_OUT: Final = ("msg_rate_out double?", "msg_throughput_out double?")
-_REPORTED: Final = (
-    "msg_rate_in double?",
-    "msg_rate_out double?",
-    "msg_throughput_in double?",
-    "msg_throughput_out double?",
-)
-"""As answers have them: one that an answer lacks is null."""
-_RATES: Final = ("msg_rate_in double", "msg_rate_out double", "msg_throughput_in double", "msg_throughput_out double")
+def declared(name: str, about: str, text: str, *, key: str = "", few: str | None = None, sought: str = "") -> Table:
+    """A table whose columns ``text`` declares; ``key``, ``few`` and ``sought`` name some of them.
 
-_CLUSTER: Final = "cluster string"
-"""The first column of every table, and part of every key: "" where the folder that was read is of one cluster."""
+    >>> declared("units", "", "cluster, topic\n held array<bigint> Partitions of each slot.").names
+    ('cluster', 'topic', 'held')
+    """
+    columns, often = tuple(_columns(text, SHARED)), None if few is None else tuple(few.split())
+    return Table(name, columns, about, tuple(key.split()), often, tuple(sought.split()))
 
-TOPICS: Final = Table(
-    "topics",
-    (_CLUSTER, "topic string", "domain string", "namespace string", "partitioned_topic string", "partition_index int",
-     "bundle string?", "broker string?", *_REPORTED, "storage_size_bytes bigint?", "backlog_size_bytes bigint?",
-     "publishers int?", "consumers int", "kind string", "file string"),
-    few=("cluster", "domain", "namespace", "partition_index", "bundle", "broker", "publishers", "consumers", "kind",
-     "file"),
-    sought=("cluster", "namespace",),
-)  # fmt: skip
-"""``bundle`` is a range text; ``kind`` the answer it comes from: ``stats``, ``partitioned-stats``, ``broker-stats``."""
 
-SUBSCRIPTIONS: Final = Table(
-    "subscriptions",
-    (_CLUSTER, "subscription string", "topic string", "namespace string", "partitioned_topic string",
-     "partition_index int",
-     "type string", "consumers int?", "consumer_set bigint", "told_active_consumer string?", *_REPORTED_OUT,
-     "msg_backlog_entries bigint?", "unacked_messages bigint?", "file string"),
-    few=("cluster", "subscription", "namespace", "partition_index", "type", "consumers", "consumer_set",
-     "told_active_consumer",
-         "file"),
-    sought=("cluster", "namespace", "subscription", "type"),
-)  # fmt: skip
-"""One row for each subscription of each topic; ``consumer_set`` names a row of ``consumer_sets``."""
-
-CONSUMER_SETS: Final = Table("consumer_sets", (_CLUSTER, "consumer_set bigint", "names array<string>"))
-"""Each list of consumer names that occurs, once, in the dispatcher's order."""
-
-CONSUMERS: Final = Table(
-    "consumers",
-    (_CLUSTER, "namespace string", "subscription string", "topic string", "position int", "consumer string",
-     "address string",
-     "connected_since string", "client_version string", *_REPORTED_OUT, "unacked_messages bigint?",
-     "available_permits bigint?", "key_hash_ranges array<struct<start:int,end:int>>", "file string"),
-    few=("cluster", "namespace", "subscription", "position", "consumer", "connected_since", "client_version",
-     "available_permits", "file"),
-)  # fmt: skip
-"""``position`` counts from 0 in the dispatcher's order; ranges are slots, both ends inclusive."""
-
-PUBLISHERS: Final = Table(
-    "publishers",
-    (_CLUSTER, "namespace string", "topic string", "position int", "publisher string", "producer_id bigint",
-     "access_mode string", "address string",
-     "connected_since string", "client_version string", "msg_rate_in double?", "msg_throughput_in double?",
-     "average_msg_size double?", "file string"),
-    few=("cluster", "namespace", "position", "access_mode", "connected_since", "client_version", "file"),
-)  # fmt: skip
-
-BUNDLES: Final = Table(
-    "bundles",
-    (_CLUSTER, "bundle string", "namespace string", "range string", "position int", "lower bigint", "upper bigint",
-     "file string"),
-)  # fmt: skip
-"""The boundary lists: ``bundle`` is the full name, ``position`` counts from 0 in its namespace."""
-
-BUNDLE_REPORTS: Final = Table(
-    "bundle_reports",
-    (_CLUSTER, "bundle string", "namespace string", "range string", "broker string", "position int", "topics bigint",
-     "producers bigint", "consumers bigint", *_RATES, "file string"),
-)  # fmt: skip
-"""What load reports say of bundles, in the order of each report; a bundle can be in the reports of two brokers."""
-
-BROKERS: Final = Table(
-    "brokers", (_CLUSTER, "broker string", "version string", "last_update_ms bigint", "bundles int", "file string")
-)
-
-LISTED: Final = Table(
-    "listed", (_CLUSTER, "topic string", "domain string", "namespace string", "is_parent boolean", "file string")
-)
-"""Names from topic lists and hash positions, loaded or not; ``is_parent``: from a list of partitioned topics."""
-
-SETTINGS: Final = Table("settings", (_CLUSTER, "name string", "value string", "file string"))
-
-ANSWERS: Final = Table("answers", (_CLUSTER, "namespace string", "body binary", "file string"))
-"""Answers as brokers printed them, which the causes of ``lint`` are decided from: those about a namespace, and with an
-empty one those that hold for all."""
-
-LOAD_ANSWERS: Final = Table("load_answers", (_CLUSTER, "broker string", "body binary", "file string"))
-"""Answers as brokers printed them, which the job ``balance`` computes from: load reports and metrics with the id of
-their broker, and with an empty one what rules shedding (policies of ownership, failure domains, configurations) and
-the loaded topics and owned bundles of brokers that give metrics. So a task of that job holds the lists of topics of one
-cluster."""
-
-FILES: Final = Table(
-    "files", (_CLUSTER, "file string", "position int", "kind string", "bytes bigint", "outcome string")
-)
-"""Every file that was looked into; ``outcome``: ``read``, ``of no use here`` or ``quarantined``."""
-
-QUARANTINE: Final = Table(
-    "quarantine",
-    (_CLUSTER, "file string", "place string", "line int?", "column int?", "table string", "rows bigint", "kind string",
-     "reason string", "advice string"),
-)  # fmt: skip
-"""What was wrong. ``rows`` of ``table`` were set aside for it; ``kind``: ``bad``, ``superseded`` by a better answer
-about the same thing, ``contested``: that better answer is of another broker, or ``note``: nothing was set aside."""
-
-ASSIGN_QUARANTINE: Final = Table("assign_quarantine", QUARANTINE.columns)
-"""The same for the lists of consumers that the job ``assign`` was given."""
-
-ASSIGNMENTS: Final = Table(
-    "assignments",
-    (_CLUSTER, "subscription string", "topic string", "namespace string", "partition_index int", "policy string",
-     "rule string", "active_consumer string?", "active_before string?", "moved boolean", *_RATES_OUT),
-    few=("cluster", "subscription", "namespace", "policy", "rule", "active_consumer", "active_before",
-     "partition_index"),
-    sought=("cluster", "policy", "namespace", "subscription"),
-)  # fmt: skip
-"""Each part has the rows of one policy, sorted by namespace and subscription some hundred thousand at a time.
-
-``active_before`` and ``moved`` compare with the rule in force before the changes
-asked for; without consumers both names are empty."""
-
-CONSUMER_LOADS: Final = Table(
-    "consumer_loads",
-    (_CLUSTER, "namespace string", "subscription string", "policy string", "consumer string",
-     "partitions bigint", *_RATES_OUT),
-)  # fmt: skip
-
-_WORST_LIST: Final = ("worst_topic string?", "worst_consumers bigint?", "worst_active bigint?")
-"""The list of consumers that makes ``max_over_even``: its first topic by name, its consumers, and those of them that
-have a partition."""
-SUBSCRIPTION_LOADS: Final = Table(
-    "subscription_loads",
-    (_CLUSTER, "namespace string", "subscription string", "policy string", "partitions bigint",
-     "consumers bigint", "idle bigint", "max_partitions bigint", "mean_partitions double", "max_over_mean double?",
-     "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
-     "least_moved bigint", "max_over_even double?", "in_force boolean", "lists bigint",
-     "spare_msg_rate double", *_WORST_LIST),
-)  # fmt: skip
-"""``idle``: connected consumers without a partition. ``least_moved``: the fewest moves that the same change needs.
-
-``max_over_even``: the largest ratio of a consumer's partitions to its even share. Where all topics have the same
-consumers it equals ``max_over_mean``; else the share is of the topics that it reads (``pipeline.jobs.assign_loads``).
-``in_force``: whether it is the policy of the brokers. ``lists``: how many different lists of consumers its topics have.
-``spare_msg_rate``: messages/s that an even spread would give to less busy consumers, never more than there are.
+_SHARED: Final = """
+    cluster string The cluster; "" where the folder that was read is of one cluster. Part of every key.
+    topic string The full name of the topic or partition.
+    domain string persistent or non-persistent.
+    namespace string tenant/namespace.
+    partitioned_topic string The partitioned topic of a partition, else the topic itself.
+    partition_index int The number of the partition, -1 for a topic without partitions.
+    subscription string The name of the subscription.
+    bundle string The full name of the bundle: namespace/range.
+    broker string The broker, as its answers name it.
+    range string The range of the bundle, such as 0x00000000_0x40000000.
+    lower bigint The first hash of the bundle.
+    upper bigint The hash after its last one; the last bundle of a namespace has this one too.
+    msg_rate_in double Messages/s from producers.
+    msg_rate_out double Messages/s to consumers.
+    msg_throughput_in double Bytes/s from producers.
+    msg_throughput_out double Bytes/s to consumers.
+    unacked_messages bigint Messages that were delivered and not acknowledged.
+    msg_backlog_entries bigint Entries that were not acknowledged.
+    connected_since string When it connected, as the broker wrote it.
+    client_version string The client library and its version.
+    file string The file of the answer, below IN.
+    position int Its place in the order of the dispatcher, from 0.
+    policy string flag_off (modulo) or flag_on (ring): Pulsar's two rules.
+    consumer string The name of the consumer.
+    algorithm string A split algorithm by Pulsar's name.
+    slot_space string The slots that a selector looks up, such as 1..65535.
+    slot bigint The slot that the selector looks up for the key.
+    even_up_to bigint With more consumers than this, an even spread is impossible.
+    batch bigint The number of the batch of dumps, from 0.
+    backlog_size_bytes bigint Bytes that were not acknowledged.
+    consumers bigint Connected consumers.
+    address string Host and port of the client.
+    topics bigint Its topics.
+    producers bigint Connected producers.
+    bundles bigint Its bundles.
+    body binary The answer.
+    advice string What to do.
+    partitions bigint Its topics and partitions.
+    idle bigint Those of them without a partition.
+    max_partitions bigint Partitions of the consumer that has most.
+    mean_partitions double Partitions of a consumer on average.
+    max_over_mean double Busiest / average, by partitions.
+    max_msg_rate_out double Messages/s of the consumer that gets most.
+    mean_msg_rate_out double Messages/s of a consumer on average.
+    max_over_mean_rate double Busiest / average, by messages.
+    least_moved bigint The fewest partitions that the same change has to move.
+    max_over_even double The largest ratio of a consumer's partitions to its even share of the topics that it reads.
+    lists bigint How many different lists of consumers its topics have.
+    spare_msg_rate double Messages/s that an even spread would give to less busy consumers.
+    worst_topic string The first topic by name of the list of consumers that makes max_over_even.
+    worst_consumers bigint The consumers of that list.
+    worst_active bigint Those of them that have a partition.
+    shedder string The strategy of shedding.
+    topics_interrupted bigint Topics whose clients connect again.
+    msg_rate double Messages/s, in and out together.
+    throughput double Bytes/s, in and out together.
+    keys bigint Different keys.
+    msgs bigint Messages.
+    findings bigint Findings of the doctor.
+    worst_severity string The severity of the worst.
+    tenant string The tenant of the namespace; none where a row is about no namespace.
+    snapshot_time timestamp The latest moment of the answers that the run is about.
 """
+SHARED: Final[Mapping[str, Column]] = {column.name: column for column in _columns(_SHARED, {})}
+"""Columns that mean the same in several tables."""
 
-BUNDLE_TOPICS: Final = Table(
-    "bundle_topics",
-    (
-        _CLUSTER,
-        "topic string",
-        "namespace string",
-        "hash bigint",
-        "bundle string?",
-        "told_bundle string?",
-        "has_stats boolean",
-    ),
+# fmt: off
+TOPICS: Final = declared("topics", "Every topic and partition of which there are statistics.", """
+    cluster, topic, domain, namespace, partitioned_topic, partition_index
+    bundle string? The range of the bundle under which the broker lists it.
+    broker?, msg_rate_in?, msg_rate_out?, msg_throughput_in?, msg_throughput_out?
+    storage_size_bytes bigint? Bytes in the storage.
+    backlog_size_bytes?
+    publishers int? Connected producers.
+    consumers int Connected consumers of all subscriptions.
+    kind string The answer it comes from: stats, partitioned-stats or broker-stats.
+    file
+""", key="cluster topic", sought="cluster namespace",
+    few="cluster domain namespace partition_index bundle broker publishers consumers kind file")
+
+SUBSCRIPTIONS: Final = declared("subscriptions", "Every subscription of every topic and partition.", """
+    cluster, subscription, topic, namespace, partitioned_topic, partition_index
+    type string Exclusive, Shared, Failover, Key_Shared or None.
+    consumers int? Connected consumers.
+    consumer_set bigint Their names and order: a row of consumer_sets.
+    reported_active_consumer string? The active consumer, where the broker names it.
+    msg_rate_out?, msg_throughput_out?, msg_backlog_entries?, unacked_messages?, file
+""", key="cluster topic subscription", sought="cluster namespace subscription type",
+    few="cluster subscription namespace partition_index type consumers consumer_set reported_active_consumer file")
+
+CONSUMER_SETS: Final = declared("consumer_sets", "Each list of consumers that occurs in a cluster, once.", """
+    cluster
+    consumer_set bigint Its number.
+    names array<string> The names of the consumers in the order of the dispatcher.
+""", key="cluster consumer_set")
+
+CONSUMERS: Final = declared("consumers", "Every consumer of every topic and partition.", """
+    cluster, namespace, subscription, topic, position, consumer, address, connected_since, client_version
+    msg_rate_out?, msg_throughput_out?, unacked_messages?
+    available_permits bigint? Messages that the broker may still send to it.
+    key_hash_ranges array<struct<start:int,end:int>> Its slots in a Key_Shared subscription, both ends inclusive.
+    file
+""", key="cluster topic subscription position",
+    few="cluster namespace subscription position consumer connected_since client_version available_permits file")
+
+PUBLISHERS: Final = declared("publishers", "Every producer of every topic and partition.", """
+    cluster, namespace, topic
+    position int Its place in the order of the broker, from 0.
+    publisher string The name of the producer.
+    producer_id bigint Its number on its connection.
+    access_mode string Shared, Exclusive, WaitForExclusive or ExclusiveWithFencing.
+    address, connected_since, client_version, msg_rate_in?, msg_throughput_in?
+    average_msg_size double? Bytes of a message on average.
+    file
+""", key="cluster topic position",
+    few="cluster namespace position access_mode connected_since client_version file")
+
+BUNDLES: Final = declared("bundles", "The bundles of every namespace of which the boundaries are known.", """
+    cluster, bundle, namespace, range
+    position int Its place in its namespace, from 0.
+    lower, upper, file
+""", key="cluster bundle")
+
+BUNDLE_REPORTS: Final = declared(
+    "bundle_reports", "What load reports say of bundles; a bundle can be in the reports of two brokers.", """
+    cluster, bundle, namespace, range, broker
+    position int Its place in the report, from 0.
+    topics bigint Loaded topics.
+    producers, consumers, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out, file
+""", key="cluster broker bundle")
+
+BROKERS: Final = declared("brokers", "Every broker that saved a load report, or metrics in place of one.", """
+    cluster, broker
+    version string The release of Pulsar; "" where the answer does not name it.
+    last_update_ms bigint When the load was measured, in milliseconds since 1970.
+    bundles int Bundles that it owns.
+    file
+""", key="cluster broker")
+
+LISTED: Final = declared("listed", "Names from topic lists and hash positions, loaded or not.", """
+    cluster, topic, domain, namespace
+    is_parent boolean Whether it is a partitioned topic, whose partitions hold the messages.
+    file
+""")
+
+SETTINGS: Final = declared(
+    "settings", "The settings that brokers reported; of several rows of a name the last one counts.", """
+    cluster
+    name string The name of the setting.
+    value string Its value as text.
+    file
+""")
+
+ANSWERS: Final = declared("answers", "Answers as brokers printed them, which the causes of lint are decided from.", """
+    cluster
+    namespace string What it is about; "" where it holds for all.
+    body, file
+""")
+
+LOAD_ANSWERS: Final = declared(
+    "load_answers", "Answers as brokers printed them, which balance computes from: loads, and what rules shedding.", """
+    cluster
+    broker string Whose load it is; "" for what holds for the cluster, and for topics and bundles beside metrics.
+    body, file
+""")
+
+FILES: Final = declared("files", "Every file that was looked into.", """
+    cluster, file
+    position int Its place in the order of reading, from 0.
+    kind string What kind of answer it is.
+    bytes bigint Its size, unpacked.
+    outcome string read, of no use here, or quarantined.
+""", key="cluster file")
+
+QUARANTINE: Final = declared("quarantine", "What was wrong with the answers.", """
+    cluster, file
+    place string Where in the file: a path from $, the document.
+    line int? The line of a text.
+    column int? The column of a text.
+    table string The table that lacks the rows.
+    rows bigint How many rows were set aside.
+    kind string bad, superseded by a better answer about the same thing, contested: that one is of another \
+    broker; or note: nothing was set aside.
+    reason string What is wrong.
+    advice
+""")
+
+ASSIGN_QUARANTINE: Final = QUARANTINE.named(
+    "assign_quarantine", "What was wrong with the lists of consumers given to assign."
 )
-"""Topics by CRC-32; ``told_bundle`` is the full name of the bundle under which the broker listed it."""
 
-BUNDLE_LOADS: Final = Table(
-    "bundle_loads",
-    (_CLUSTER, "bundle string", "namespace string", "lower bigint", "upper bigint", "broker string?", "topics bigint",
-     "loaded_topics bigint", "producers bigint", "consumers bigint", *_RATES, "outcome string", "reason string"),
-)  # fmt: skip
-"""Loads summed over topics; ``outcome`` and ``reason`` are the modular load manager's verdict on these numbers."""
+ASSIGNMENTS: Final = declared("assignments", "Every partition of every Failover subscription under each policy.", """
+    cluster, subscription, topic, namespace, partition_index, policy
+    rule string The rule that decided: modulo, ring, or by name.
+    active_consumer string? The active consumer; none without consumers.
+    active_before string? That of the rule in force, before the changes asked for.
+    moved boolean Whether the two differ.
+    msg_rate_out, msg_throughput_out
+""", key="cluster topic subscription policy", sought="cluster policy namespace subscription",
+    few="cluster subscription namespace policy rule active_consumer active_before partition_index")
 
-BROKER_LOADS: Final = Table(
-    "broker_loads",
-    (_CLUSTER, "broker string?", "bundles bigint", "topics bigint", "producers bigint", "consumers bigint", *_RATES),
+CONSUMER_LOADS: Final = declared(
+    "consumer_loads", "What each consumer of a Failover subscription gets under each policy.", """
+    cluster, namespace, subscription, policy, consumer
+    partitions bigint Partitions of which it is the active consumer.
+    msg_rate_out, msg_throughput_out
+""")
+
+SUBSCRIPTION_LOADS: Final = declared(
+    "subscription_loads", "How even each Failover subscription is under each policy.", """
+    cluster, namespace, subscription, policy, partitions
+    consumers bigint Connected consumers; one that is in several lists counts once.
+    idle, max_partitions, mean_partitions, max_over_mean?, max_msg_rate_out, mean_msg_rate_out
+    max_over_mean_rate?
+    moved bigint Partitions whose active consumer differs from that of the rule in force.
+    least_moved, max_over_even?
+    in_force boolean Whether it is the policy of the brokers.
+    lists, spare_msg_rate, worst_topic?, worst_consumers?, worst_active?
+""", key="cluster namespace subscription policy")
+
+BUNDLE_TOPICS: Final = declared("bundle_topics", "The bundle of every topic, by its hash.", """
+    cluster, topic, namespace
+    hash bigint CRC-32 of the name.
+    bundle string? The bundle of the hash; none where no answer lists the bundles of the namespace.
+    reported_bundle string? The bundle under which the broker listed it.
+    has_stats boolean Whether it was loaded.
+""", key="cluster topic")
+
+BUNDLE_LOADS: Final = declared(
+    "bundle_loads", "The load of every bundle, summed over its topics, and whether it would be split.", """
+    cluster, bundle, namespace, lower, upper, broker?
+    topics bigint Topics, loaded or not.
+    loaded_topics bigint Loaded topics.
+    producers, consumers, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
+    outcome string What the modular load manager decides on these numbers: chosen, below-limits, ….
+    reason string The limit that decided.
+""", key="cluster bundle")
+
+BROKER_LOADS: Final = declared("broker_loads", "The load of every broker, summed over its topics.", """
+    cluster
+    broker string? The broker; none for topics of which no answer names it.
+    bundles bigint Bundles with topics.
+    topics bigint Loaded topics.
+    producers, consumers, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
+""", key="cluster broker")
+
+BUNDLE_SPLITS: Final = declared("bundle_splits", "Where each algorithm would cut each bundle.", """
+    cluster, bundle, namespace, algorithm
+    cuts array<bigint> The hashes at which it cuts.
+    children bigint Bundles afterwards.
+    refusal string? Why no broker carries it out; none where one would.
+    empty_children bigint Those without a topic.
+    largest_share_topics double The largest part of its topics that one of them has.
+    largest_share_rate double The largest part of its messages/s.
+    over_limit bigint Those that would be split again.
+""", key="cluster bundle algorithm")
+
+BUNDLE_CHILDREN: Final = declared("bundle_children", "The bundles that each of these cuts leaves.", """
+    cluster
+    bundle string The bundle that is cut.
+    namespace, algorithm
+    child string The range of the new bundle.
+    lower, upper, topics
+    msgs_per_sec double Messages/s, in and out together.
+    bytes_per_sec double Bytes/s, in and out together.
+""", key="cluster bundle algorithm child")
+
+OCCUPANCY: Final = declared("occupancy", "How evenly the topics of each namespace fill its bundles.", """
+    cluster, namespace, bundles
+    empty_bundles bigint Those without a topic.
+    topics
+    max_topics bigint Topics of the fullest bundle.
+    mean_topics double Topics of a bundle on average.
+    max_msgs_per_sec double Messages/s of the busiest bundle, in and out together.
+    mean_msgs_per_sec double Messages/s of a bundle on average.
+""", key="cluster namespace")
+
+BALANCE_CLUSTERS: Final = declared(
+    "balance_clusters", "The forecast of shedding of each cluster, the one with most loops first.", """
+    cluster
+    load_manager string modular, simple or extensible.
+    shedder
+    placement string? The strategy of placement.
+    release string The release whose rules were used.
+    reports bigint Load reports, or metrics in place of them.
+    brokers bigint Brokers with a load.
+    bundles bigint Their bundles.
+    topics bigint Their topics.
+    cycles int Cycles ahead.
+    unloads bigint Unloads in all of them.
+    unloads_per_hour double Unloads an hour.
+    topics_interrupted
+    msg_rate_moved double Messages/s of the unloaded bundles.
+    returned bigint Unloads to a broker that the bundle had left.
+    loops bigint Bundles that come back to a broker they had left.
+    swaps bigint Pairs of brokers that give each other bundles.
+    quiet_after int? After how many cycles nothing is unloaded; none where no end is seen.
+    max_usage double? The usage of the fullest broker, as placement and shedding see it.
+    max_usage_after double? The same after the last cycle.
+    max_over_mean double? Busiest / average usage.
+    max_over_mean_after double? The same after the last cycle.
+    assumptions array<string> What had to be assumed.
+    refusal string? Why there is no forecast.
+""", key="cluster")
+
+BALANCE_BROKERS: Final = declared("balance_brokers", "Every broker of the forecasts, the fullest first.", """
+    cluster, broker
+    usage double? The weighted usage that placement and shedding see.
+    usage_after double? The same after the last cycle.
+    fullest string? The resource that makes its usage.
+    bundles
+    bundles_after bigint Its bundles after the last cycle.
+    topics, msg_rate, throughput
+    next_unloads bigint Bundles that the next cycle takes away.
+    unloads bigint Bundles that all cycles take away.
+    gained bigint Bundles that it is given.
+    topics_interrupted
+    loops bigint Bundles that come back to it.
+    next_outcome string What the next cycle does with it, and why.
+    measure string? What was compared.
+    figure double? Its value.
+    limit double? With which limit.
+    shedder
+""", key="cluster broker")
+
+BALANCE_UNLOADS: Final = declared("balance_unloads", "Every unload of the forecasts, in order.", """
+    cluster
+    cycle int The cycle, from 1.
+    at_ms bigint Milliseconds from now.
+    bundle, namespace
+    source string The broker that gives it away.
+    destination string? The broker that the seed draws for it.
+    chances array<struct<name:string,value:double>> The chance of each broker that it may go to.
+    topics, msg_rate, throughput
+    returns boolean Whether it goes to a broker that it had left.
+""")
+
+BALANCE_LOOPS: Final = declared("balance_loops", "What goes round in the forecasts.", """
+    cluster
+    kind string returns: a bundle comes back; stays: it is unloaded and given to its broker again; swaps: two \
+    brokers give each other bundles.
+    bundle string The bundle; "" for swaps.
+    brokers array<string> The way of the bundle, or the two brokers.
+    times bigint How often.
+    cycles array<bigint> In which cycles.
+""")
+
+BALANCE_ANSWERS: Final = LOAD_ANSWERS.named(
+    "balance_answers", "The answers that each forecast was computed from, for its screen."
 )
 
-BUNDLE_SPLITS: Final = Table(
-    "bundle_splits",
-    (_CLUSTER, "bundle string", "namespace string", "algorithm string", "cuts array<bigint>", "children bigint",
-     "refusal string?", "empty_children bigint", "largest_share_topics double", "largest_share_rate double",
-     "over_limit bigint"),
-)  # fmt: skip
-"""Where each algorithm would cut. Shares are of the parent's; ``over_limit`` children would be split again.
-
-``refusal``: why no broker carries it out, empty where one would; ``not-the-default-algorithm`` still has the cuts."""
-
-BUNDLE_CHILDREN: Final = Table(
-    "bundle_children",
-    (_CLUSTER, "bundle string", "namespace string", "algorithm string", "child string", "lower bigint", "upper bigint",
-     "topics bigint", "msgs_per_sec double", "bytes_per_sec double"),
-)  # fmt: skip
-
-OCCUPANCY: Final = Table(
-    "occupancy",
-    (_CLUSTER, "namespace string", "bundles bigint", "empty_bundles bigint", "topics bigint", "max_topics bigint",
-     "mean_topics double", "max_msgs_per_sec double", "mean_msgs_per_sec double"),
-)  # fmt: skip
-
-BALANCE_CLUSTERS: Final = Table(
-    "balance_clusters",
-    (_CLUSTER, "load_manager string", "shedder string", "placement string?", "release string",
-     "reports bigint", "brokers bigint", "bundles bigint", "topics bigint", "cycles int", "unloads bigint",
-     "unloads_per_hour double", "topics_interrupted bigint", "msg_rate_moved double", "returned bigint",
-     "loops bigint", "swaps bigint", "quiet_after int?", "max_usage double?", "max_usage_after double?",
-     "max_over_mean double?", "max_over_mean_after double?", "assumptions array<string>", "refusal string?"),
-)  # fmt: skip
-"""The forecast of each cluster, most loops first. ``cluster`` is the folder of its answers, "" the top one.
-
-``usage`` is the weighted share that placement and shedding see; ``after`` the last cycle. ``loops``: bundles that come
-back to a broker they had left, ``swaps``: pairs of brokers that give each other bundles. ``quiet_after`` is empty where
-no end of the unloads is seen. ``refusal``: why there is no forecast."""
-
-BALANCE_BROKERS: Final = Table(
-    "balance_brokers",
-    (_CLUSTER, "broker string", "usage double?", "usage_after double?", "fullest string?", "bundles bigint",
-     "bundles_after bigint", "topics bigint", "msg_rate double", "throughput double", "next_unloads bigint",
-     "unloads bigint", "gained bigint", "topics_interrupted bigint", "loops bigint", "next_outcome string",
-     "measure string?", "figure double?", "limit double?", "shedder string"),
-)  # fmt: skip
-"""Every broker, the fullest first. ``fullest`` is the resource that makes its usage; rates are in and out together.
-
-``next_outcome``: what the next cycle does with it and why (an outcome of the shedder, or why the cycle is skipped);
-``figure`` was compared with ``limit``, both of ``measure``. ``unloads``, ``gained`` and ``topics_interrupted`` are of
-all cycles, ``loops`` counts bundles that came back to it."""
-
-BALANCE_UNLOADS: Final = Table(
-    "balance_unloads",
-    (_CLUSTER, "cycle int", "at_ms bigint", "bundle string", "namespace string", "source string",
-     "destination string?", "chances array<struct<name:string,value:double>>", "topics bigint", "msg_rate double",
-     "throughput double", "returns boolean"),
-)  # fmt: skip
-"""Every unload of the forecast in its order; ``chances`` of each broker that it may go to, ``destination`` the one that
-the seed draws. ``returns``: to a broker that the bundle had left."""
-
-BALANCE_LOOPS: Final = Table(
-    "balance_loops",
-    (_CLUSTER, "kind string", "bundle string", "brokers array<string>", "times bigint",
-     "cycles array<bigint>"),
-)  # fmt: skip
-"""What goes round: ``bundle`` comes back (``kind`` ``returns``; ``brokers`` its way) or is unloaded and given to its
-broker again (``stays``), or two brokers give each other bundles (``swaps``, without a ``bundle``)."""
-
-BALANCE_ANSWERS: Final = Table("balance_answers", LOAD_ANSWERS.columns)
-"""The answers that each forecast was computed from, so that its screen opens from the result alone."""
-
-BALANCE_QUARANTINE: Final = Table("balance_quarantine", QUARANTINE.columns)
-"""What was wrong with load reports and the answers about shedding; of raw answers, every damaged file as well."""
-
-_KEY_SPACE: Final = (_CLUSTER, "namespace string", "subscription string")
-
-KEY_SLOTS: Final = Table(
-    "key_slots", (*_KEY_SPACE, "slot_space string", "slot bigint", "keys bigint", "rows bigint", "msgs bigint")
+BALANCE_QUARANTINE: Final = QUARANTINE.named(
+    "balance_quarantine", "What was wrong with load reports and the answers about shedding."
 )
-"""A key trace folded to slots. ``slot_space`` is the slots a selector looks up, like ``1..65535``; ``keys`` different
-keys, ``rows`` of the trace, ``msgs`` messages."""
 
-KEY_LOADS: Final = Table(
-    "key_loads",
-    (*_KEY_SPACE, "policy string", "consumer string", "position int", "share double", "keys bigint", "msgs bigint",
-     "expected_keys double", "likely_low bigint", "likely_high bigint"),
-)  # fmt: skip
-"""What each consumer gets in each mode; ``share`` of the slots, and the keys that nine of ten throws give it."""
+KEY_SLOTS: Final = declared("key_slots", "Key traces folded to slots.", """
+    cluster, namespace, subscription, slot_space, slot, keys
+    rows bigint Rows of the trace.
+    msgs
+""", key="cluster namespace subscription slot_space slot")
 
-KEY_SPREADS: Final = Table(
-    "key_spreads",
-    (*_KEY_SPACE, "policy string", "consumers bigint", "keys bigint", "msgs bigint", "ownerless_keys bigint",
-     "ownerless_msgs bigint", "busiest_keys bigint", "expected_busiest_keys double?", "likely_busiest_low bigint?",
-     "likely_busiest_high bigint?", "probability double", "probability_by_shares double",
-     "idle bigint", "expected_idle double?", "max_over_mean double?", "best_max_over_mean double?", "verdict string"),
-)  # fmt: skip
-"""Observed spread beside the expected one. ``probability`` is an upper bound for seeing any consumer as far out if
-equal shares are thrown at random, ``probability_by_shares`` if the mode's own shares are. ``max_over_mean`` is of
-messages; ``best_max_over_mean``: no placement of these keys can be better, since a key goes to one consumer.
-``verdict`` is a ``Verdict`` of the engine. Keys without an owner are counted beside, and in nothing else."""
+KEY_LOADS: Final = declared("key_loads", "What each consumer gets in each mode of Key_Shared.", """
+    cluster, namespace, subscription
+    policy string The mode.
+    consumer
+    position int The order in which it joined, from 0.
+    share double Its part of the slots.
+    keys bigint Different keys that it gets.
+    msgs bigint Messages that it gets.
+    expected_keys double Keys that its share gives it on average.
+    likely_low bigint Nine of ten throws give it at least so many.
+    likely_high bigint Nine of ten throws give it at most so many.
+""", key="cluster namespace subscription policy position")
 
-HOT_KEYS: Final = Table(
-    "hot_keys",
-    (*_KEY_SPACE, "rank int", "key string", "hash bigint", "msgs bigint", "share double", "even_up_to bigint"),
-)  # fmt: skip
-"""The heaviest keys, exactly. ``key`` as text, ``hex:`` where it is none. With more than ``even_up_to`` consumers this
-key alone is more than an even part, and no number of consumers separates it."""
+KEY_SPREADS: Final = declared(
+    "key_spreads", "How even each Key_Shared subscription is in each mode, and what chance explains.", """
+    cluster, namespace, subscription
+    policy string The mode.
+    consumers, keys, msgs
+    ownerless_keys bigint Keys without an owner, which count nowhere else.
+    ownerless_msgs bigint Their messages.
+    busiest_keys bigint Keys of the consumer that has most.
+    expected_busiest_keys double? What chance gives that one on average.
+    likely_busiest_low bigint? Nine of ten throws give it at least so many.
+    likely_busiest_high bigint? Nine of ten throws give it at most so many.
+    probability double An upper bound for any consumer being as far out, if equal shares are thrown at random.
+    probability_by_shares double The same with the shares of the mode.
+    idle bigint Consumers without a key.
+    expected_idle double? What chance gives on average.
+    max_over_mean double? Busiest / average, by messages.
+    best_max_over_mean double? No placement of these keys can be better: a key goes to one consumer.
+    verdict string What explains it: chance, shares, hot keys, ….
+""", key="cluster namespace subscription policy")
 
-INSEPARABLE: Final = Table(
-    "inseparable_keys",
-    (*_KEY_SPACE, "slot_space string", "slot bigint", "keys bigint", "hot_keys array<string>", "msgs bigint",
-     "share double", "even_up_to bigint", "reason string"),
-)  # fmt: skip
-"""Slots whose keys stay together whatever the number of consumers. ``reason``: ``one key`` is more than an even part,
-``one slot`` is, or ``hot keys meet`` in it."""
+HOT_KEYS: Final = declared("hot_keys", "The heaviest keys of each subscription, exactly.", """
+    cluster, namespace, subscription
+    rank int Its place, from 1.
+    key string The key as text, hex: where it is none.
+    hash bigint Its hash.
+    msgs bigint Its messages.
+    share double Its part of the messages.
+    even_up_to
+""", key="cluster namespace subscription rank")
 
-KEY_QUARANTINE: Final = Table("key_quarantine", QUARANTINE.columns)
-"""What was wrong with key traces, one row for each file and reason; ``place`` is the first example."""
+INSEPARABLE: Final = declared(
+    "inseparable_keys", "Slots whose keys stay together whatever the number of consumers.", """
+    cluster, namespace, subscription, slot_space, slot
+    keys bigint Different keys in it.
+    hot_keys array<string> The hot ones of them.
+    msgs bigint Their messages.
+    share double Their part of the messages.
+    even_up_to
+    reason string one key is more than an even part, one slot is, or hot keys meet in it.
+""", key="cluster namespace subscription slot_space slot")
 
-FINDINGS: Final = Table(
-    "findings",
-    (*_KEY_SPACE, "rule string", "severity string", "severity_level int", "bundle string", "topic string",
-     "consumer string", "topics bigint", "what string", "advice string",
-     "numbers array<struct<name:string,value:double>>"),
-)  # fmt: skip
-"""Findings of the doctor, the most severe first; texts are empty where a part of the place does not apply."""
+KEY_QUARANTINE: Final = QUARANTINE.named("key_quarantine", "What was wrong with key traces, by file and reason.")
 
-WORST_SUBSCRIPTIONS: Final = Table(
-    "worst_subscriptions",
-    (*_KEY_SPACE, "type string", "policy string", "partitions bigint", "consumers bigint", "idle bigint",
-     "max_over_mean double?", "max_over_mean_rate double?", "moved bigint", "least_moved bigint", "verdict string?",
-     "findings bigint", "worst_severity string?", "msg_rate_out double?", "msg_backlog_entries bigint?",
-     "max_over_even double?", "lists bigint",
-     "spare_msg_rate double", *_WORST_LIST),
-)  # fmt: skip
-"""Subscriptions under the rule in force (``engine.views.fleet.summary.WorstSubscription``): first the one in which
-a consumer is furthest above its even share of what it reads."""
+FINDINGS: Final = declared(
+    "findings", "Findings of the doctor, the most severe first; a part of the place that does not apply is empty.", """
+    cluster, namespace, subscription
+    rule string The name of the rule.
+    severity string info, warning or error.
+    severity_level int The same as a number.
+    bundle, topic, consumer
+    topics bigint How many topics it concerns.
+    what string What is wrong.
+    advice
+    numbers array<struct<name:string,value:double>> The numbers behind it.
+""")
 
-WORST_NAMESPACES: Final = Table(
-    "worst_namespaces",
-    (_CLUSTER, "namespace string", "topics bigint", "subscriptions bigint", *_REPORTED, "backlog_size_bytes bigint?",
-     "bundles bigint", "bundles_to_split bigint", "worst_max_over_even double?", "worst_subscription string?",
-     "idle bigint", "findings bigint", "worst_severity string?"),
-)  # fmt: skip
-"""Every namespace, the one with the most uneven subscription first (``engine.views.fleet.summary.WorstNamespace``)."""
+WORST_SUBSCRIPTIONS: Final = declared(
+    "worst_subscriptions", "Failover and Key_Shared subscriptions under the rule in force, the most uneven first.", """
+    cluster, namespace, subscription
+    type string Failover or Key_Shared.
+    policy string The policy or mode in force.
+    partitions, consumers
+    idle bigint Those of them without work.
+    max_over_mean double? Busiest / average.
+    max_over_mean_rate?
+    moved bigint Partitions whose active consumer differs from that before the changes asked for.
+    least_moved
+    verdict string? What explains its keys.
+    findings, worst_severity?, msg_rate_out?, msg_backlog_entries?, max_over_even?, lists, spare_msg_rate
+    worst_topic?, worst_consumers?, worst_active?
+""", key="cluster namespace subscription type")
 
-IMBALANCE_HISTORY: Final = Table(
-    "imbalance_history",
-    (*_KEY_SPACE, "batch bigint", "policy string", "partitions bigint", "consumers bigint", "idle bigint",
-     "max_partitions bigint", "mean_partitions double", "max_over_mean double?", "max_msg_rate_out double",
-     "mean_msg_rate_out double", "max_over_mean_rate double?"),
-)  # fmt: skip
-"""Failover subscriptions under the rule in force, after each batch of dumps; batches count from 0."""
+WORST_NAMESPACES: Final = declared(
+    "worst_namespaces", "Every namespace, the one with the most uneven subscription first.", """
+    cluster, namespace
+    topics bigint Topics and partitions.
+    subscriptions bigint Names of subscriptions.
+    msg_rate_in?, msg_rate_out?, msg_throughput_in?, msg_throughput_out?, backlog_size_bytes?, bundles
+    bundles_to_split bigint Those that would be split.
+    worst_max_over_even double? The max_over_even of its most uneven subscription.
+    worst_subscription string? Its name.
+    idle bigint Idle consumers.
+    findings, worst_severity?
+""", key="cluster namespace")
 
-BROKER_HISTORY: Final = Table("broker_history", (_CLUSTER, "broker string", "batch bigint", "topics bigint", *_RATES))
-"""The load of each broker after each batch, as far as answers name the broker of a topic."""
+IMBALANCE_HISTORY: Final = declared(
+    "imbalance_history", "Failover subscriptions under the rule in force, after each batch of dumps.", """
+    cluster, namespace, subscription, batch
+    policy string The policy in force.
+    partitions, consumers, idle, max_partitions, mean_partitions, max_over_mean?, max_msg_rate_out
+    mean_msg_rate_out, max_over_mean_rate?
+""")
+
+BROKER_HISTORY: Final = declared(
+    "broker_history", "The load of each broker after each batch, as far as answers name the broker of a topic.", """
+    cluster, broker, batch
+    topics bigint Loaded topics.
+    msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
+""")
+# fmt: on
 
 EVERY_TABLE: Final = tuple(value for value in list(globals().values()) if isinstance(value, Table))
 """The tables above, in their order."""

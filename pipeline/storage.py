@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ _S3A: Final = "spark.hadoop.fs.s3a."
 _BUFFER_BYTES: Final = 4 * 1024**2
 _SMALL_BYTES: Final = 16 * 1024**2
 _FEW_FILES: Final = 2_000
+_TRIES: Final = 20
 _PATIENCE: Final = timedelta(seconds=30)
 """How long to retry requests to Google's store; Arrow's default is a quarter of an hour."""
 
@@ -132,16 +134,6 @@ class StorePath:
         except FileNotFoundError:
             if not missing_ok:
                 raise
-
-    def rename(self, target: StorePath) -> StorePath:
-        """Move one file: an object store copies it on its side, HDFS renames it."""
-        if self.store.type_name == "hdfs":
-            self.store.create_dir(target.parent.path, recursive=True)
-            self.store.move(self.path, target.path)
-        else:
-            self.store.copy_file(self.path, target.path)
-            self.store.delete_file(self.path)
-        return target
 
     def glob(self, pattern: str) -> Iterator[StorePath]:
         """Files directly in this folder whose name matches."""
@@ -307,6 +299,32 @@ def _hadoop_version() -> str:
     for jar in (jar for folder in folders or () for jar in Path(folder).glob("jars/hadoop-client-api-*.jar")):
         return jar.stem.removeprefix("hadoop-client-api-")
     return "VERSION (that of its Hadoop)"
+
+
+def names_in(folder: Place) -> list[str]:
+    """The names of the files directly in a folder; none without it."""
+    if isinstance(folder, StorePath):
+        return [path.name for path, _ in folder.files()]
+    return [path.name for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+
+
+def make_folder(folder: Place) -> None:
+    """Make a folder with its parents, also where another process is removing these because they are empty."""
+    for left in range(_TRIES, 0, -1):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return
+        except FileNotFoundError:
+            if left == 1:
+                raise
+
+
+def remove_folder(folder: Place) -> None:
+    """Remove a folder and everything in it, if it exists."""
+    if isinstance(folder, StorePath):
+        folder.remove_folder()
+    elif folder.is_dir():
+        shutil.rmtree(folder)
 
 
 def for_arrow(file: Place) -> Any:

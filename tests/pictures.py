@@ -20,6 +20,7 @@ from engine.scenarios.opening import open_path
 from engine.scenarios.script.run import shipped_script, start_of
 from engine.views.brokers.model import BrokersQuestion
 from engine.views.brokers.view import brokers_input
+from engine.views.fleet.runs import result_at
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.session import open_session
@@ -144,7 +145,7 @@ def fleet_result(folder: Path) -> Path:
 
 async def draw_fleet(result: Path, *keys: str) -> str:
     """A list of that installation as SVG, after some keys."""
-    app = FleetApp(read_results(result), depth="truecolor")
+    app = FleetApp(read_results(result_at(result)), depth="truecolor")
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         for key in keys:

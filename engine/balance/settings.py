@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
+from engine.answer import about
 from engine.config import CURRENT, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.load_rules import LoadRules
@@ -26,17 +27,22 @@ EXTENSIBLE_CLASS: Final = "org.apache.pulsar.broker.loadbalance.extensions.Exten
 class BalanceSettings:
     """Intervals by their exact names, with Pulsar's defaults; what a cycle may do stands in ``BrokerSettings``.
 
-    The first four matter to the modular load manager: how often a broker looks whether its report must be written (ms),
-    by how many percent its totals must have moved for that, after how many minutes it is written at the latest, and
-    after how many minutes the leader stores the averages, which takes one more sample of each bundle. The last one
-    matters to the extensible one.
+    The first four matter to the modular load manager, the last one to the extensible one.
     """
 
-    loadBalancerReportUpdateMinIntervalMillis: int = 5000
-    loadBalancerReportUpdateThresholdPercentage: int = 10
-    loadBalancerReportUpdateMaxIntervalMinutes: int = 15
-    loadBalancerResourceQuotaUpdateIntervalMinutes: int = 15
-    loadBalancerSplitIntervalMinutes: int = 1
+    loadBalancerReportUpdateMinIntervalMillis: Annotated[
+        int, about("How often a broker checks whether its report must be written, in milliseconds.", 1)
+    ] = 5000
+    loadBalancerReportUpdateThresholdPercentage: Annotated[
+        int, about("By how many percent the totals must have moved for that.")
+    ] = 10
+    loadBalancerReportUpdateMaxIntervalMinutes: Annotated[
+        int, about("After how many minutes it is written at the latest.", 1)
+    ] = 15
+    loadBalancerResourceQuotaUpdateIntervalMinutes: Annotated[
+        int, about("After how many minutes the leader stores averages, with one more sample of each bundle.", 1)
+    ] = 15
+    loadBalancerSplitIntervalMinutes: Annotated[int, about("Minutes from one cycle to the next.", 1)] = 1
 
     def interval_ms(self, load_manager: LoadManager) -> int:
         """From one cycle of steady traffic to the next, in milliseconds.
@@ -110,8 +116,12 @@ class LoadSettings:
     loadBalancerBandwidthOutResourceWeight: float = 1.0
     loadBalancerBandwithInResourceWeight: float = 1.0
     loadBalancerBandwithOutResourceWeight: float = 1.0
-    loadBalancerReportUpdateThresholdPercentage: int = 10
-    loadBalancerReportUpdateMaxIntervalMinutes: int = 15
+    loadBalancerReportUpdateThresholdPercentage: Annotated[
+        int, about("By how many percent the totals must have moved for that.")
+    ] = 10
+    loadBalancerReportUpdateMaxIntervalMinutes: Annotated[
+        int, about("After how many minutes it is written at the latest.", 1)
+    ] = 15
     loadBalancerBrokerLoadTargetStd: float = 0.25
     loadBalancerSheddingConditionHitCountThreshold: int = 3
     loadBalancerMaxNumberOfBrokerSheddingPerCycle: int = 3

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
+from engine.answer import about
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.columns import LoadColumns, includes
 from engine.bundles.loads import TopicLoad
@@ -67,24 +68,26 @@ class ExpectedOccupancy:
     fewest topics so far; mean + (1 - 1/brokers) × fullest bundle (Graham's bound for list scheduling).
     """
 
-    topics: int
-    bundles: int
-    brokers: int
-    empty_bundles: float
-    fullest_bundle: float
-    idle_brokers: float
-    fullest_broker_dealt: float
+    topics: Annotated[int, about("How many topics.", 0)]
+    bundles: Annotated[int, about("In how many equal bundles.", 1)]
+    brokers: Annotated[int, about("On how many brokers.", 1)]
+    empty_bundles: Annotated[float, about("Bundles without a topic.", 0)]
+    fullest_bundle: Annotated[float, about("Topics in the fullest bundle.", 0)]
+    idle_brokers: Annotated[float, about("Brokers without a topic, however well bundles are dealt out.", 0)]
+    fullest_broker_dealt: Annotated[float, about("Topics of the fullest broker when bundles are dealt out in turn.", 0)]
 
     @property
-    def mean_per_bundle(self) -> float:
+    def mean_per_bundle(self) -> Annotated[float, about("Topics in a bundle, on average.", 0)]:
         return self.topics / self.bundles
 
     @property
-    def mean_per_broker(self) -> float:
+    def mean_per_broker(self) -> Annotated[float, about("Topics on a broker, on average.", 0)]:
         return self.topics / self.brokers
 
     @property
-    def fullest_broker_packed(self) -> float:
+    def fullest_broker_packed(
+        self,
+    ) -> Annotated[float, about("Topics of the fullest broker, at most, when each bundle goes to the emptiest.", 0)]:
         return packed_bound(self.topics, self.brokers, self.fullest_bundle)
 
     @property
@@ -96,18 +99,19 @@ class ExpectedOccupancy:
         return self.idle_brokers / self.brokers
 
     @property
-    def bundle_max_over_mean(self) -> float:
-        """The topics of the fullest bundle over the mean; 1 without topics."""
+    def bundle_max_over_mean(self) -> Annotated[float, about("Fullest bundle over the mean; 1 without topics.", 0)]:
         return self.fullest_bundle / self.mean_per_bundle if self.topics else 1.0
 
     @property
-    def dealt_max_over_mean(self) -> float:
-        """The topics of the fullest broker over the mean when bundles are dealt out in turn; 1 without topics."""
+    def dealt_max_over_mean(
+        self,
+    ) -> Annotated[float, about("fullest_broker_dealt over the mean; 1 without topics.", 0)]:
         return self.fullest_broker_dealt / self.mean_per_broker if self.topics else 1.0
 
     @property
-    def packed_max_over_mean(self) -> float:
-        """A bound on it when each bundle goes to the broker with the fewest topics; 1 without topics."""
+    def packed_max_over_mean(
+        self,
+    ) -> Annotated[float, about("fullest_broker_packed over the mean; 1 without topics.", 0)]:
         return self.fullest_broker_packed / self.mean_per_broker if self.topics else 1.0
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import InputError
+from engine.views.fleet.runs import check_release
 from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.manifests import document_of
+from pipeline.runs import Draft
 from pipeline.schemas import (
     ANSWERS,
     BUNDLE_REPORTS,
@@ -24,13 +25,14 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
+from pipeline.stamps import new_run_id
 from pipeline.storage import Place, check_place
-from pipeline.tables import need_tables
+from pipeline.tables import Tables, tables_at
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Job = Callable[["SparkSession", Place, Place, JobOptions], JobResult]
+Job = Callable[["SparkSession", Any, Any, JobOptions], JobResult]
 MODULES: Final = {
     "import": "importing",
     "assign": "assign",
@@ -45,7 +47,7 @@ MODULES: Final = {
 """Job -> its module in this package, imported when the job is run."""
 
 LOCAL: Final = ("watch",)
-"""Jobs whose folders must be on this machine: they use links and locks."""
+"""Jobs whose folders must be on this machine."""
 
 
 NEEDS: Final[Mapping[str, tuple[Table, ...]]] = {
@@ -58,11 +60,11 @@ NEEDS: Final[Mapping[str, tuple[Table, ...]]] = {
 _GOES_THROUGH: Final = {"assign": "subscriptions", "bundles": "topics", "lint": "subscriptions", "report": "topics"}
 
 
-def _rows_of(job: str, source: Place) -> int:
+def _rows_of(job: str, tables: Tables) -> int:
     """The number of rows that a job reads, from the tables of the import; 0 where unknown."""
     try:
-        rows = json.loads(document_of(source, "import.json"))["rows_out"][_GOES_THROUGH[job]]
-    except (OSError, ValueError, LookupError, TypeError):
+        rows = json.loads(tables.documents["import.json"])["rows_out"][_GOES_THROUGH[job]]
+    except LookupError:
         return 0
     return rows if isinstance(rows, int) else 0
 
@@ -71,8 +73,9 @@ def check_places(job: str, source: Place, target: Place, options: JobOptions) ->
     """Raise ``InputError`` for an IN or an OUT with which the job could not begin; needs no session."""
     if isinstance(target, Path) and target.exists() and not target.is_dir():
         raise InputError(f"{target} is a file; name a folder for the result")
+    check_release(target)
     if job in NEEDS:
-        need_tables(source, NEEDS[job])
+        tables_at(source).need(*NEEDS[job])
     elif job in ("run", "import", "watch"):
         import_module(f"pipeline.jobs.{MODULES[job]}").check_places(source, target, options)
     elif isinstance(source, Path) and not source.exists():
@@ -86,12 +89,22 @@ def job_called(name: str) -> Job:
     """
     run: Job = import_module(f"pipeline.jobs.{MODULES[name]}").run
 
-    def anywhere(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+    def anywhere(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
         for place in (source, target):
-            check_place(str(place), local=name in LOCAL)
-        check_places(name, source.absolute(), target.absolute(), options)
-        if name != "run":  # which begins its jobs one by one
+            if not isinstance(place, Tables):
+                check_place(str(place), local=name in LOCAL)
+        source = source if isinstance(source, Tables) else source.absolute()
+        target = target if isinstance(target, Draft) else target.absolute()
+        if not isinstance(source, Tables) and not isinstance(target, Draft):
+            check_places(name, source, target, options)
+        if name in NEEDS:
+            source = tables_at(source)
+            source.need(*NEEDS[name])
             options.watch.begin(name, rows=_rows_of(name, source))
-        return replace(run(spark, source.absolute(), target.absolute(), options), place=target)
+        elif name != "run":  # which begins its jobs one by one
+            options.watch.begin(name)
+        options = replace(options, run_id=options.run_id or new_run_id())
+        place = target.root if isinstance(target, Draft) else target
+        return replace(run(spark, source, target, options), place=place, run_id=options.run_id)
 
     return anywhere

@@ -17,9 +17,10 @@ from pipeline.clusters import reported
 from pipeline.jobs.assign_loads import Totals, write_loads
 from pipeline.jobs.assign_units import Units, prepare_units, rules_by_cluster
 from pipeline.jobs.options import check_options, release_of
-from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.consumer_lists import read_consumer_lists
 from pipeline.reading.rows import BAD, Row, quarantine_row
+from pipeline.runs import Draft
 from pipeline.schemas import (
     ASSIGN_QUARANTINE,
     ASSIGNMENTS,
@@ -30,11 +31,10 @@ from pipeline.schemas import (
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
-from pipeline.tables import load
+from pipeline.tables import Tables, tables_at
 from pipeline.transforms.owners import OwnerAccount, OwnersByRule
 from pipeline.transforms.subscriptions import failover_rows, numbered_rows, units_of, write_units
 from pipeline.transforms.units import SUMS, FleetUnits, SlotSums
-from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,17 +76,18 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Assign from the tables ``subscriptions`` and ``consumer_sets`` of an import under ``source``.
 
     Raises ``InputError`` when a table or an option is missing or wrong, ``RingsideError`` when writing fails.
     """
     asked = read_options(options.settings)
-    with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        rows = failover_rows(load(spark, source, SUBSCRIPTIONS))
-        found = draft.aside("tables") / "found_units"
-        write_units(units_of(rows, load(spark, source, CONSUMER_SETS)), found)
-        rules = rules_by_cluster(found, reported(source), release=asked.release, flag=asked.flag)
+    tables = tables_at(source)
+    with options.writing(JOB, tables, target) as draft:
+        rows = failover_rows(tables.load(spark, SUBSCRIPTIONS))
+        found = draft.work / "found_units"
+        write_units(units_of(rows, tables.load(spark, CONSUMER_SETS)), found)
+        rules = rules_by_cluster(found, reported(tables), release=asked.release, flag=asked.flag)
         fleet, units = prepare_units(draft, found, asked.changes, rules)
         quarantine = [*asked.problems, *_lists_of_nobody(asked, units.unknown_lists)]
         totals = Totals(asked.policies)
@@ -98,7 +99,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         draft.write(ASSIGN_QUARANTINE, [("", *row) for row in quarantine])
         draft.fill(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS)
         summary = _summary(draft, asked, units, accounts, totals)
-        write_json(draft.folder, f"{JOB}.json", summary)
+        draft.write_json(f"{JOB}.json", summary)
     if units.in_no_brokers_order:
         options.say(
             "assign: consumer lists that are not sorted by level and name, as brokers sort them: "
@@ -113,7 +114,7 @@ def _assign(
     """Write ``assignments`` under every policy."""
     numbered = numbered_rows(rows, fleet.file, count)
     accounts = write_by_engine(numbered, draft, OwnersByRule(fleet, policies), OwnerAccount, aside=(SUMS,))
-    return accounts, SlotSums(draft.aside("tables") / SUMS.name)
+    return accounts, SlotSums(draft.working.parts(SUMS))
 
 
 def _lists_of_nobody(asked: AssignOptions, unknown: Collection[tuple[str, str]]) -> list[Row]:
@@ -137,7 +138,7 @@ def _place(key: tuple[str, str]) -> str:
 def _summary(
     draft: Draft, asked: AssignOptions, units: Units, accounts: Sequence[OwnerAccount], totals: Totals
 ) -> dict[str, object]:
-    tables = draft.rows(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
+    tables = draft.sizes(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
     assert tables[ASSIGNMENTS.name] == sum(account.rows for account in accounts), (
         "rows were lost between writing and reading"
     )

@@ -24,12 +24,11 @@ from numpy.typing import NDArray
 
 from engine.failover.bulk_policies import Places, Policy
 from pipeline.batches import begins_of, codes_of, whole_groups
+from pipeline.runs import Draft
 from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS, Table
-from pipeline.sink import Parts
 from pipeline.storage import for_arrow
 from pipeline.transforms.subscriptions import SUBSCRIPTION
 from pipeline.transforms.units import NOW, UNITS_TOGETHER, FleetUnits, SlotSums
-from pipeline.writing import Draft
 
 Values = NDArray[Any]
 _ROWS_TOGETHER: Final = 1 << 16
@@ -71,7 +70,7 @@ _IN_FORCE: Final = "in force"
 def write_loads(draft: Draft, fleet: FleetUnits, sums: SlotSums, totals: Totals) -> None:
     """Write ``consumer_loads`` and ``subscription_loads``, some thousand units with their subscriptions at a time."""
     waiting: dict[Table, list[Any]] = {CONSUMER_LOADS: [], SUBSCRIPTION_LOADS: []}
-    with Parts(draft.folder, draft.stamp, 0) as parts:
+    with draft.writer() as parts:
         for units in _whole_subscriptions(fleet):
             names = units["names" if units["new_names"].null_count else "new_names"].combine_chunks()
             flag = np.array([fleet.rules[cluster][1] for cluster in units["cluster"].to_pylist()])
@@ -90,7 +89,6 @@ def write_loads(draft: Draft, fleet: FleetUnits, sums: SlotSums, totals: Totals)
         for table, held in waiting.items():
             if held:
                 parts.write(table, pa.concat_tables(held))
-        parts.close()
 
 
 def _whole_subscriptions(fleet: FleetUnits) -> Iterator[Any]:

@@ -27,13 +27,12 @@ from engine.errors import InputError
 from engine.failover.bulk import Changes, ConsumerList
 from engine.hashing import utf16_order
 from pipeline.clusters import Reported
-from pipeline.manifests import parts_of
+from pipeline.runs import Draft
 from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS
-from pipeline.sink import Parts
 from pipeline.storage import Place, for_arrow
+from pipeline.tables import parts_in
 from pipeline.transforms.subscriptions import UNIT
 from pipeline.transforms.units import UNITS, FleetUnits
-from pipeline.writing import Draft
 
 
 @dataclass
@@ -62,11 +61,9 @@ def prepare_units(
     Raises ``InputError`` where a consumer set is missing, or a consumer that is to be removed.
     """
     units = Units(rules, unknown_lists=set(changes.lists), unknown_names=set(changes.kill))
-    folder = draft.aside("tables")
-    with Parts(folder, draft.stamp, 0) as parts:
+    with draft.writer((UNITS,)) as parts:
         for rows in _row_groups(source):
             parts.write(UNITS, UNITS.columns_of([_prepared(row, changes, units) for row in _tuples(rows)]))
-        parts.close()
     if units.lost_sets:
         raise InputError(
             f"{SUBSCRIPTIONS.name} refers to {len(units.lost_sets):,} consumer sets that {CONSUMER_SETS.name} lacks; "
@@ -76,7 +73,7 @@ def prepare_units(
     if missing:
         raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be removed")
     in_force = {cluster: (each.behaviour, each.consistent_hashing) for cluster, each in rules.items()}
-    return FleetUnits(next(iter(parts_of(folder / UNITS.name)), folder), in_force), units
+    return FleetUnits(next(iter(draft.working.parts(UNITS)), draft.work), in_force), units
 
 
 def _prepared(row: tuple[Any, ...], changes: Changes, units: Units) -> tuple[object, ...]:
@@ -139,7 +136,7 @@ def _tuples(rows: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _row_groups(source: Place) -> Iterator[Any]:
-    for part in parts_of(source):
+    for part in parts_in(source):
         with pq.ParquetFile(for_arrow(part)) as parquet:
             for number in range(parquet.num_row_groups):
                 yield parquet.read_row_group(number)

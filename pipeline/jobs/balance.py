@@ -17,9 +17,8 @@ from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.jobs import importing
 from pipeline.jobs.balance_tasks import WRITTEN, BalanceWork
 from pipeline.jobs.options import MAX_INPUT, check_options
-from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.manifests import has_table
-from pipeline.reading.files import time_of_files
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.runs import Draft
 from pipeline.schemas import (
     BALANCE_BROKERS,
     BALANCE_CLUSTERS,
@@ -35,10 +34,8 @@ from pipeline.schemas import (
     Table,
 )
 from pipeline.sink import NoAccount, write_by_engine
-from pipeline.stamps import Stamp
 from pipeline.storage import Place
-from pipeline.tables import load, need_tables, rows_of
-from pipeline.writing import Draft, replacing, write_json
+from pipeline.tables import Tables, tables_at, tables_if_there
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,41 +75,38 @@ def read_options(given: Mapping[str, str]) -> BalanceOptions:
     return BalanceOptions(question, given.get("pulsar"))
 
 
-def has_loads(source: Place) -> bool:
-    """Whether an import under ``source`` has a load report, or metrics in place of one."""
-    return any(broker for (broker,) in rows_of(source / LOAD_ANSWERS.name, "broker"))
+def has_loads(tables: Tables) -> bool:
+    """Whether an import has a load report, or metrics in place of one."""
+    return any(broker for (broker,) in tables.rows(LOAD_ANSWERS, "broker"))
 
 
-def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Forecast from the loads of brokers in an import under ``source``, or from raw answers at or below ``source``.
 
     Raises ``InputError`` with neither a load report nor metrics in place of one, or for a bad option.
     """
     asked = read_options(options.settings)
-    from_tables = has_table(source / FILES.name)
-    if from_tables:
+    tables = tables_if_there(source)
+    imported = tables.has(FILES)
+    if imported:
         if CLUSTERS in options.settings:
             raise InputError(f"the clusters in {source} are those of its import; give the option to import")
-        need_tables(source, (LOAD_ANSWERS, BUNDLE_REPORTS, SETTINGS))
-        stamp = options.stamp_of(source)
-    else:
-        files, _ = importing.files_to_import(source, target, _of_import(options))
-        stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in files.files]))
-    with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
-        tables = source
-        if not from_tables:
-            tables = draft.aside("imported")
-            importing.run(spark, source, tables, _of_import(options))
+        tables.need(LOAD_ANSWERS, BUNDLE_REPORTS, SETTINGS)
+    with options.writing(JOB, tables, target) as draft:
+        if not imported:
+            assert not isinstance(source, Tables)
+            importing.run(spark, source, draft.work / "imported", _of_import(options), skip=draft.root)
+            tables = tables_at(draft.work / "imported")
+            draft.snapshot_time = tables.snapshot_time
         if not has_loads(tables):
-            settings = dict(rows_of(tables / SETTINGS.name, "name", "value"))
+            settings = dict(tables.rows(SETTINGS, "name", "value"))
             raise InputError(f"{source}: no answer has the load of a broker; {without_reports(settings)}")
-        rows = rows_of(tables / LOAD_ANSWERS.name, "cluster", "broker")
-        clusters = sorted({cluster for cluster, broker in rows if broker})
+        clusters = sorted({cluster for cluster, broker in tables.rows(LOAD_ANSWERS, "cluster", "broker") if broker})
         options.say(f"balance: {len(clusters):,} clusters")
-        if not from_tables:
+        if not imported:
             _keep_what_was_set_aside(tables, draft)
         summary = _forecast(spark, tables, draft, clusters, asked)
-        write_json(draft.folder, f"{JOB}.json", summary)
+        draft.write_json(f"{JOB}.json", summary)
     totals: Any = summary["totals"]
     options.say(
         f"balance: {totals['unloads']:,} unloads in {asked.question.cycles} cycles,"
@@ -126,36 +120,35 @@ def _of_import(options: JobOptions) -> JobOptions:
     return JobOptions(limit, options.say, run_id=options.run_id, watch=options.watch)
 
 
-def _keep_what_was_set_aside(imported: Place, draft: Draft) -> None:
+def _keep_what_was_set_aside(imported: Tables, draft: Draft) -> None:
     """Add to the quarantine what the import, whose tables are not kept, lost as a whole: damaged files and loads."""
     whole = [("table", "in", [BROKERS.name, FILES.name]), ("rows", ">", 0)]
-    draft.write(BALANCE_QUARANTINE, rows_of(imported / QUARANTINE.name, *QUARANTINE.names, filters=whole))
+    draft.write(BALANCE_QUARANTINE, imported.rows(QUARANTINE, *QUARANTINE.names, filters=whole))
 
 
 def _forecast(
-    spark: SparkSession, tables: Place, draft: Draft, clusters: Sequence[str], asked: BalanceOptions
+    spark: SparkSession, tables: Tables, draft: Draft, clusters: Sequence[str], asked: BalanceOptions
 ) -> dict[str, object]:
     from pyspark.sql import functions as fn  # noqa: PLC0415
 
     with_loads = spark.createDataFrame([(cluster,) for cluster in clusters], "cluster string")
-    answers = load(spark, tables, LOAD_ANSWERS).join(fn.broadcast(with_loads), "cluster", "left_semi")
+    answers = tables.load(spark, LOAD_ANSWERS).join(fn.broadcast(with_loads), "cluster", "left_semi")
     # With an explicit number of partitions Spark does not merge them: a cluster is worth a task.
     expected = len(clusters)
     tasks = min(2 * expected, _MOST_TASKS)
     rows = answers.repartition(tasks, "cluster").sortWithinPartitions("cluster", "file")
     write_by_engine(rows, draft, BalanceWork(asked.question, asked.release), NoAccount, aside=_ORDER)
-    staged = draft.aside("tables")
     for table, order in _ORDER.items():
-        if has_table(staged / table.name):
+        if draft.working.has(table):
             columns = [fn.desc_nulls_last(name[1:]) if name.startswith("-") else fn.asc(name) for name in order]
-            draft.write_frame(table, load(spark, staged, table).orderBy(*columns))
+            draft.write_frame(table, draft.working.load(spark, table).orderBy(*columns))
     draft.fill(*WRITTEN)
-    totals = _totals(draft.folder)
+    totals = _totals(draft)
     assert totals["clusters"] == expected, f"{totals['clusters']} of {expected} clusters were forecast"
     question = asked.question
     return {
         "job": JOB,
-        "tables": draft.rows(*WRITTEN),
+        "tables": draft.sizes(*WRITTEN),
         "totals": {**totals, "cycles": question.cycles},
         "question": {
             "shedder": question.shedder,
@@ -168,11 +161,11 @@ def _forecast(
     }
 
 
-def _totals(tables: Place) -> dict[str, int | float]:
+def _totals(tables: Tables) -> dict[str, int | float]:
     """Sums over all clusters, and the usage of the fullest broker."""
     summed = ("reports", "unloads", "topics_interrupted", "loops", "swaps")
-    clusters = list(rows_of(tables / BALANCE_CLUSTERS.name, "refusal", *summed))
-    brokers = list(rows_of(tables / BALANCE_BROKERS.name, "usage", "next_unloads"))
+    clusters = list(tables.rows(BALANCE_CLUSTERS, "refusal", *summed))
+    brokers = list(tables.rows(BALANCE_BROKERS, "usage", "next_unloads"))
     return {
         "clusters": len(clusters),
         "refused": sum(refusal is not None for refusal, *_ in clusters),

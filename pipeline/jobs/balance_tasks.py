@@ -21,6 +21,7 @@ from engine.views.brokers.model import BrokersFrame, BrokersInput, BrokersQuesti
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, fullest_resource
 from pipeline.batches import whole_groups
 from pipeline.reading.rows import BAD, NOTE, Row, is_note, quarantine_row
+from pipeline.runs import Parts
 from pipeline.schemas import (
     BALANCE_ANSWERS,
     BALANCE_BROKERS,
@@ -31,7 +32,7 @@ from pipeline.schemas import (
     LOAD_ANSWERS,
     Table,
 )
-from pipeline.sink import NoAccount, Parts
+from pipeline.sink import NoAccount
 
 WRITTEN: Final = (
     BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, BALANCE_QUARANTINE

@@ -12,8 +12,9 @@ from engine.balance.splitting.modular import visiting_order
 from engine.config import DEFAULTS, BrokerSettings
 from pipeline.clusters import ByCluster, Reported, reported
 from pipeline.jobs.options import OWN, release_of
-from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.rows import Row
+from pipeline.runs import Draft
 from pipeline.schemas import (
     BROKER_LOADS,
     BROKERS,
@@ -24,10 +25,9 @@ from pipeline.schemas import (
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
-from pipeline.tables import load, rows_of
+from pipeline.tables import Tables, tables_at
 from pipeline.transforms.bundle_topics import by_namespace
 from pipeline.transforms.bundles import WRITTEN, Brokers, BundleAccount, BundleWork
-from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,17 +35,18 @@ if TYPE_CHECKING:
 JOB: Final = "bundles"
 
 
-def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Read the tables ``topics``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
 
     Options are broker settings by their exact names, which override those that brokers reported, ``listed`` (``false``:
     count loaded topics only), and ``pulsar`` (a release; default: the one that all brokers reported). Raises
     ``InputError`` for a missing table or an unknown setting.
     """
-    brokers = _brokers(source, options.settings)
-    with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        listed = None if options.settings.get("listed") == "false" else load(spark, source, LISTED)
-        topics, bundles, reports = (load(spark, source, table) for table in (TOPICS, BUNDLES, BUNDLE_REPORTS))
+    tables = tables_at(source)
+    brokers = _brokers(tables, options.settings)
+    with options.writing(JOB, tables, target) as draft:
+        listed = None if options.settings.get("listed") == "false" else tables.load(spark, LISTED)
+        topics, bundles, reports = (tables.load(spark, table) for table in (TOPICS, BUNDLES, BUNDLE_REPORTS))
         rows = by_namespace(topics, listed, bundles, reports)
         accounts = write_by_engine(rows, draft, BundleWork(brokers), BundleAccount)
         nowhere = sum(account.nowhere for account in accounts)
@@ -58,16 +59,16 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         draft.fill(*WRITTEN)
         draft.write(BROKER_LOADS, _broker_rows(accounts))
         summary = _summary(draft, accounts, brokers)
-        write_json(draft.folder, f"{JOB}.json", summary)
+        draft.write_json(f"{JOB}.json", summary)
     return JobResult(JOB, summary)
 
 
-def _brokers(source: Place, given: Mapping[str, str]) -> ByCluster[Brokers]:
+def _brokers(source: Tables, given: Mapping[str, str]) -> ByCluster[Brokers]:
     """The brokers, release and settings of each cluster. Raises ``InputError`` for an unknown given one."""
     release = release_of(given)
     settings = {name: value for name, value in given.items() if name not in OWN[JOB]}
     updated: dict[str, dict[str, int]] = defaultdict(dict)
-    for cluster, name, at in rows_of(source / BROKERS.name, "cluster", "broker", "last_update_ms"):
+    for cluster, name, at in source.rows(BROKERS, "cluster", "broker", "last_update_ms"):
         # Of several entries about a broker the latest counts.
         updated[cluster][name] = max(at or 0, updated[cluster].get(name, 0))
 
@@ -92,7 +93,7 @@ def _broker_rows(accounts: list[BundleAccount]) -> list[Row]:
 
 
 def _summary(draft: Draft, accounts: list[BundleAccount], brokers: ByCluster[Brokers]) -> dict[str, object]:
-    tables = draft.rows(*WRITTEN, BROKER_LOADS)
+    tables = draft.sizes(*WRITTEN, BROKER_LOADS)
     placed = sum(account.rows for account in accounts)
     assert tables["bundle_topics"] == placed, "rows were lost between writing and reading"
     outcomes = Counter[str]()

@@ -13,17 +13,16 @@ import pyarrow as pa
 from engine.errors import RingsideError
 from engine.text import shell_line
 from pipeline.clusters import OPTION as CLUSTERS
-from pipeline.history import keep_run
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.balance import has_loads
-from pipeline.jobs.options import IN_RUN, KEEP_HISTORY, check_names, known_to
+from pipeline.jobs.options import IN_RUN, OF_RUN, check_names, known_to
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.progress import Watch
 from pipeline.reading.consumer_lists import has_key_shared
 from pipeline.reading.traces import has_traces
+from pipeline.runs import Draft
 from pipeline.session import activate
 from pipeline.storage import Place, is_small
-from pipeline.writing import one_after_another, withdraw
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +42,8 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     check_names(JOB, settings)
     by_job: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
     for name, value in settings.items():
+        if name in OF_RUN:
+            continue
         job, dot, own = name.partition(".")
         if dot and job in by_job:
             by_job[job][own] = value
@@ -62,13 +63,12 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     """Import ``source`` into ``target``, then every other job on the tables that are there.
 
     Key traces may be in the folder of the answers; without traces and Key_Shared subscriptions ``keys`` is left out.
-    A job that fails loses its own tables only: the summary names it, and ``failed`` has the reason. The option
-    ``keep-history`` is the number of runs to keep under ``history``. Raises what ``import`` raises, and
-    ``RingsideError`` when ``report`` fails or another run is writing to ``target``.
+    A job that fails loses its own tables only: the summary names it, and ``failed`` has the reason. Raises what
+    ``import`` raises, and ``RingsideError`` when ``report`` fails.
     """
     given = settings_by_job(options.settings)
-    with one_after_another(target):
-        whole = _Run(spark, source, target, options, given)
+    with options.writing(JOB, source, target, alone=True) as draft:
+        whole = _Run(spark, source, draft, options, given)
         options.say("import …")
         whole.take("import")
         jobs = list(whole.wanted())
@@ -81,8 +81,11 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         options.say("report …")
         whole.take("report")
         summaries = {job: whole.summaries[job] for job in IN_RUN if job in whole.summaries}
-        if KEEP_HISTORY in options.settings:
-            keep_run(target, options.run_id, list(summaries), int(options.settings[KEEP_HISTORY]))
+    if "report" in whole.failed:
+        raise RingsideError(
+            f"report failed: {whole.failed['report']}; the tables of the other jobs are there, and "
+            f"{shell_line('ringside', 'fleet', 'open', str(target))} lists what they hold"
+        )
     return JobResult(JOB, {"job": JOB, "jobs": summaries, "failed": whole.failed})
 
 
@@ -92,7 +95,7 @@ class _Run:
 
     spark: SparkSession
     source: Place
-    target: Place
+    draft: Draft
     options: JobOptions
     given: Mapping[str, Mapping[str, str]]
     summaries: dict[str, object] = field(default_factory=dict)
@@ -106,13 +109,12 @@ class _Run:
             if job in ("import", "report"):
                 continue
             missing = ""
-            if job == "keys" and not has_traces(self.source) and not has_key_shared(self.target):
+            if job == "keys" and not has_traces(self.source) and not has_key_shared(self.draft):
                 missing = "neither a trace nor a Key_Shared subscription"
-            elif job == "balance" and not has_loads(self.target):
+            elif job == "balance" and not has_loads(self.draft):
                 missing = "neither a load report nor metrics in place of one"
             if missing:
                 self.options.say(f"{job}: left out, there is {missing}")
-                withdraw(self.target, job)  # what an earlier run found belongs to another input
             else:
                 yield job
 
@@ -138,24 +140,18 @@ class _Run:
     def take(self, job: str, watch: Watch | None = None) -> None:
         """Run a job, and record its failure unless the run cannot go on without it."""
         from_answers = job == "import" or (job == "keys" and has_traces(self.source))
-        place = self.source if from_answers else self.target
+        place = self.source if from_answers else self.draft
         own = replace(
             self.options, settings=self.given[job], failed=self.failed, watch=watch or self.options.watch
         )  # fmt: skip
         try:
-            result = job_called(job)(self.spark, place, self.target, own)
+            result = job_called(job)(self.spark, place, self.draft, own)
         except (RingsideError, OSError, MemoryError, pa.ArrowException) as fault:
             if job == "import" or self.left:
                 raise
-            # Its tables from an earlier run belong to other input.
-            withdraw(self.target, job)
             self.failed[job] = str(fault).removeprefix(f"the job {job} failed: ") or "there was not enough memory"
-            if job == "report":
-                raise RingsideError(
-                    f"report failed: {self.failed[job]}; the tables of the other jobs are there, and "
-                    f"{shell_line('ringside', 'fleet', 'open', str(self.target))} lists what they hold"
-                ) from fault
-            self.options.say(f"{job} failed, the other jobs go on: {self.failed[job]}")
+            if job != "report":
+                self.options.say(f"{job} failed, the other jobs go on: {self.failed[job]}")
             return
         self.summaries[job] = result.summary
         self.options.say(result.sentence)

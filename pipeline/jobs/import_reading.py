@@ -39,18 +39,22 @@ from pipeline.schemas import (
     SETTINGS,
     TOPICS,
     Table,
+    declared,
 )
 
 RANK: Final = "rank"
 """An additional column of the topics: of two answers about one topic that with the higher rank is better."""
-BOUNDARY_LISTS: Final = Table(
-    "boundary_lists", ("cluster string", "namespace string", "boundaries array<bigint>", "file string")
-)
-"""Exists only during an import: boundary lists as they are in the answers."""
-NAMED_BUNDLES: Final = Table(
-    "named_bundles", ("cluster string", "namespace string", "range string", "broker string?", "file string")
-)
-"""Exists only during an import: the bundles under which answers list topics, once for each file."""
+BOUNDARY_LISTS: Final = declared(
+    "boundary_lists", "Exists only during an import: boundary lists as they are in the answers.", """
+    cluster, namespace
+    boundaries array<bigint>
+    file
+    """,
+)  # fmt: skip
+NAMED_BUNDLES: Final = declared(
+    "named_bundles", "Exists only during an import: the bundles under which answers list topics, once for each file.",
+    "cluster, namespace, range, broker?, file",
+)  # fmt: skip
 _BY_NAMESPACE: Final = (LISTED, ANSWERS)
 _IN_ORDER: Final = (BUNDLE_REPORTS, BROKERS, SETTINGS, LOAD_ANSWERS, BOUNDARY_LISTS)
 """Small tables in which the order of reading counts, so that all their rows are in one part."""

@@ -23,6 +23,7 @@ from pipeline.blocks import accounts_in, joined, opened, plain, received
 from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, RANK, ReadAccount
 from pipeline.reading.rows import CONTESTED, SUPERSEDED, Row, namespaces_of, quarantine_row
 from pipeline.reading.topic_columns import BY_TOPIC, FEW
+from pipeline.runs import Parts
 from pipeline.schemas import (
     ANSWERS,
     BROKERS,
@@ -35,7 +36,6 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
-from pipeline.sink import Parts
 
 WRITTEN: Final = (
     *BY_TOPIC, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS, ANSWERS, LOAD_ANSWERS, QUARANTINE, CONSUMER_SETS,

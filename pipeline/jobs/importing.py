@@ -22,18 +22,16 @@ from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnsw
 from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, left_out_rows, write_tables
 from pipeline.jobs.merging import bundles_of_reports, merge_boundary_lists, notices
 from pipeline.jobs.options import ALLOW_EMPTY, MAX_INPUT, check_options
-from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.manifests import parts_of
+from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, Outcome, refuse_nameless
 from pipeline.reading.contexts import contexts_of, subjects_of
 from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, time_of_files
 from pipeline.reading.rows import BAD, CONTESTED, Row, Rows, quarantine_row
+from pipeline.runs import Draft
 from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table
 from pipeline.sink import write_by_engine
-from pipeline.stamps import Stamp
 from pipeline.storage import Place
-from pipeline.tables import check_folder, counts_of, rows_of
-from pipeline.writing import Draft, replacing, write_json
+from pipeline.tables import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,26 +81,30 @@ class _Import:
         """Remove all tables."""
         self.files.clear()
         self.counts.clear()
-        folders = [self.draft.folder / name for name in self.draft.tables]
-        for folder in (*folders, *map(self.unfinished, UNFINISHED)):
-            for part in parts_of(folder):
-                part.unlink()
+        self.draft.forget(*WRITTEN)
+        self.draft.working.paths.clear()
 
-    def unfinished(self, table: Table) -> Place:
-        return self.draft.aside("tables") / table.name
+    @property
+    def listed(self) -> list[tuple[Tables, Table]]:
+        """The tables of reported bundles, and of those under which answers list topics."""
+        return [(self.draft, BUNDLE_REPORTS), (self.draft.working, NAMED_BUNDLES)]
 
 
-def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
-    """Read every answer below ``source`` (or one file) into the tables under ``target``.
+def run(
+    spark: SparkSession, source: Place, target: Place | Draft, options: JobOptions, *, skip: Place | None = None
+) -> JobResult:
+    """Read every answer below ``source`` (or one file), except in the folder ``skip`` (OUT), into tables.
 
     Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
     cannot be written.
     """
-    sources, limit_bytes = files_to_import(source, target, options)
+    sources, limit_bytes = files_to_import(
+        source, skip or (target.root if isinstance(target, Draft) else target), options
+    )
     options.say(f"import: {len(sources.files):,} files found")
     options.watch.expect(files=len(sources.files))
-    stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in sources.files]))
-    with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
+    when = time_of_files(source, [file.name for file in sources.files])
+    with options.writing(JOB, source, target, when, alone=True) as draft:
         this = _Import(spark, sources, draft, limit_bytes)
         _read_all(this, contexts_of(sources.files), given_clusters(options.settings.get(CLUSTERS)))
         names = this.clusters.names
@@ -112,7 +114,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         if options.settings.get(ALLOW_EMPTY) != "true":
             _refuse_nothing(this, source)
         summary = _summary(this, rows_in)
-        write_json(draft.folder, f"{JOB}.json", summary)
+        draft.write_json(f"{JOB}.json", summary)
     return JobResult(JOB, summary)
 
 
@@ -162,14 +164,14 @@ def _read_all(this: _Import, contexts: Mapping[str, FileContext], grouping: Grou
 def _clusters(this: _Import, contexts: Mapping[str, FileContext], grouping: Grouping) -> Clusters:
     kinds = {file.name: AnswerKind(this.files[file.position].kind) for file in this.sources.files}
     brokers = {name: context.broker for name, context in contexts.items()}
-    return clusters_of_import(this.draft.folder, this.unfinished(NAMED_BUNDLES), kinds, brokers, grouping)
+    return clusters_of_import(this.draft, this.listed, kinds, brokers, grouping)
 
 
 def _refuse_nothing(this: _Import, source: Place) -> None:
     """Raise ``InputError`` where no table has a row, so that the earlier result stays."""
-    if any(this.draft.rows(*(table for table in (*WRITTEN, BUNDLES) if table is not QUARANTINE)).values()):
+    if any(this.draft.check(table) for table in (*WRITTEN, BUNDLES) if table is not QUARANTINE):
         return
-    wrong = next(rows_of(this.draft.table(QUARANTINE), "file", "reason"), None)
+    wrong = next(this.draft.rows(QUARANTINE, "file", "reason"), None)
     first = f"; {wrong[0]}: {wrong[1]}" if wrong is not None else ""
     raise InputError(
         f"{source}: none of {len(this.sources.files):,} files has a usable record{first}; the earlier result is kept"
@@ -196,7 +198,7 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
     if not any(kind is AnswerKind.TOPIC_STATS for _, kind in waiting):
         return names
     for table in (TOPICS, LISTED):
-        for topic, file in rows_of(this.draft.table(table), "topic", "file"):
+        for topic, file in this.draft.rows(table, "topic", "file"):
             names.setdefault(file.rpartition("/")[0], set()).add(topic)
     return names
 
@@ -210,16 +212,15 @@ def _quarantine(this: _Import, rows: list[Row]) -> None:
 def _finish(this: _Import) -> Counter[str]:
     """Make the tables that need all answers, and count by table the rows that only this step reads."""
     draft = this.draft
-    named = this.unfinished(NAMED_BUNDLES)
-    bundles, replaced, count = merge_boundary_lists(this.unfinished(BOUNDARY_LISTS), this.sources.files)
+    bundles, replaced, count = merge_boundary_lists(draft.working, this.sources.files)
     known = {(cluster, namespace) for cluster, _, namespace, *_ in bundles}
-    reported = bundles_of_reports(draft.table(BUNDLE_REPORTS), named, known)
+    reported = bundles_of_reports(this.listed, known)
     draft.write(BUNDLES, sorted(bundles + reported, key=itemgetter(0, 2, 4)))
     outcomes = ((file.name, file.position, this.files[file.position]) for file in this.sources.files)
     of = this.clusters.of
     draft.write(FILES, [(of(name), name, at, each.kind, each.size_bytes, each.outcome) for name, at, each in outcomes])
     _quarantine(this, [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems])
-    others = replaced + this.left_out + notices(draft.folder, named)
+    others = replaced + this.left_out + notices(draft, this.listed)
     if others:
         draft.write(QUARANTINE, others)
     return Counter({"files": len(this.sources.problems), "bundles": count + len(reported)})
@@ -233,16 +234,15 @@ _COUNTED: Final = (
 
 def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
     """Counts by table, checked: what came in is in a table or in the quarantine."""
-    tables = dict(sorted(this.draft.rows(*WRITTEN, BUNDLES, FILES).items()))
-    quarantine = this.draft.table(QUARANTINE)
-    by_kind = counts_of(quarantine, "table", "kind", summed="rows")
+    tables = dict(sorted(this.draft.sizes(*WRITTEN, BUNDLES, FILES).items()))
+    by_kind = this.draft.counts(QUARANTINE, "table", "kind", summed="rows")
     aside: Counter[str] = Counter()
     for (table, _), rows in by_kind.items():
         aside[table] += rows
     outcomes = Counter(file.outcome for file in this.files.values())
     # An unusable file is also listed in the table of files; it does not count as a row that came out.
     rows_out = Counter(tables) - Counter({"files": outcomes[QUARANTINED]})
-    rows_out[BOUNDARY_LISTS.name] = check_folder(BOUNDARY_LISTS, this.unfinished(BOUNDARY_LISTS))
+    rows_out[BOUNDARY_LISTS.name] = this.draft.working.check(BOUNDARY_LISTS)
     for name in _COUNTED:
         assert rows_in[name] == rows_out[name] + aside[name], (
             f"{name}: {rows_in[name]} rows came in, {rows_out[name]} came out and {aside[name]} are in quarantine"
@@ -253,7 +253,7 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
         "rows_in": {name: rows_in[name] for name in sorted(rows_in)},
         "rows_out": {name: rows_out[name] for name in sorted(rows_in)},
         "quarantined": {name: aside[name] for name in sorted(aside)},
-        "problems": {kind: count for (kind,), count in sorted(counts_of(quarantine, "kind").items())},
+        "problems": {kind: count for (kind,), count in sorted(this.draft.counts(QUARANTINE, "kind").items())},
         "problem_rows": sum(rows for (_, kind), rows in by_kind.items() if kind in (BAD, CONTESTED)),
         "clusters": list(this.clusters.names),
         "files": {

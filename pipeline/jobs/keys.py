@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,16 +22,15 @@ from pipeline.clusters import ByCluster, Reported, clusters_of_tables, reported
 from pipeline.jobs.keys_folding import LISTS, FoldTraces, KeyRules, ReadTraces, Spaces, send_lists
 from pipeline.jobs.keys_judging import Judge, JudgeAccount, ModeAccount
 from pipeline.jobs.options import OWN, check_options, release_of
-from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.manifests import has_table
+from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.consumer_lists import KeyLists, has_key_shared, read_key_consumers
 from pipeline.reading.files import deal, time_of_files
 from pipeline.reading.rows import BAD, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, find_traces, has_traces
+from pipeline.runs import Draft
 from pipeline.schemas import (
     CONSUMER_SETS,
-    FILES,
     HOT_KEYS,
     INSEPARABLE,
     KEY_LOADS,
@@ -42,10 +40,8 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
 )
 from pipeline.sink import write_by_engine
-from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, place_of, settings_of_session
-from pipeline.tables import check_folder, load, need_tables
-from pipeline.writing import Draft, replacing, write_json
+from pipeline.tables import Tables, tables_at, tables_if_there
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,17 +66,16 @@ class KeyOptions:
     policies: tuple[KeyPolicy, ...]
     top: int
     given: KeyLists
-    tables: Place
+    tables: Tables
     rules: ByCluster[KeyRules]
     problems: tuple[Row, ...] = ()
-    snapshot_time: datetime | None = None
 
 
-def read_options(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> KeyOptions:
+def read_options(given: Mapping[str, str], target: Place | Tables, setting: Setting | None = None) -> KeyOptions:
     """Read the options; ``setting`` looks up those of Spark. Raises ``InputError`` for a bad value."""
     check_options(JOB, given)
     own = {name: value for name, value in given.items() if name in OWN[JOB]}
-    tables = place_of(own["tables"], setting).absolute() if "tables" in own else target
+    tables = tables_at(place_of(own["tables"], setting).absolute()) if "tables" in own else tables_if_there(target)
     settings = {name: value for name, value in given.items() if name not in own}
 
     def rules_of(known: Reported, cluster: str) -> KeyRules:
@@ -98,9 +93,8 @@ def read_options(given: Mapping[str, str], target: Place, setting: Setting | Non
     if own.get("consumers-from"):
         of_file, problems = read_key_consumers(Path(own["consumers-from"]))
         given_lists |= of_file
-    when = time_of_table(tables / FILES.name)
     policies = key_policies_of(own.get("modes", "all"))
-    return KeyOptions(policies, int(top), given_lists, tables, rules, tuple(problems), when)
+    return KeyOptions(policies, int(top), given_lists, tables, rules, tuple(problems))
 
 
 def _consumers(text: str) -> tuple[Consumer, ...]:
@@ -113,29 +107,31 @@ def _consumers(text: str) -> tuple[Consumer, ...]:
     return tuple(Consumer(place, name) for place, name in enumerate(names))
 
 
-def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Fold the key traces at or below ``source`` (Parquet, CSV, JSON lines; ``pipeline.reading.trace_rows``).
 
     Key_Shared subscriptions of an import that have no trace get only their shares of the slots. Raises ``InputError``
     when there is neither a trace nor such a subscription, for half an import, or for a bad option.
     """
     asked = read_options(options.settings, target, settings_of_session(spark))
-    if has_table(asked.tables / SUBSCRIPTIONS.name):
-        need_tables(asked.tables, (SUBSCRIPTIONS, CONSUMER_SETS))
+    if asked.tables.has(SUBSCRIPTIONS):
+        asked.tables.need(SUBSCRIPTIONS, CONSUMER_SETS)
     pieces: list[TracePiece] = []
     problems: list[Problem] = []
-    if not (any(subscription for _, subscription in asked.given) or has_key_shared(asked.tables)) or has_traces(source):
-        pieces, problems = find_traces(source, target)
+    listed = any(subscription for _, subscription in asked.given) or has_key_shared(asked.tables)
+    traces = None if isinstance(source, Tables) else source
+    if traces is not None and (not listed or has_traces(traces)):
+        pieces, problems = find_traces(traces, target.root if isinstance(target, Draft) else target)
         clusters = clusters_of_tables(asked.tables)
         pieces = [replace(piece, cluster=clusters.of(piece.name)) for piece in pieces]
-    stamp = Stamp(options.run_id, asked.snapshot_time or time_of_files(source, {piece.name for piece in pieces}))
-    with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
+    when = asked.tables.snapshot_time or (traces and time_of_files(traces, {piece.name for piece in pieces})) or None
+    with options.writing(JOB, source, target, when) as draft:
         quarantine = [quarantine_row(problem, "key_events", 0, BAD) for problem in problems]
         this = _Keys(spark, draft, asked, [*quarantine, *asked.problems])
         this.judge(pieces)
         options.say(f"keys: {this.account['good']:,} rows of traces, {this.account['keys']:,} keys")
         summary = _summary(this, pieces)
-        write_json(draft.folder, f"{JOB}.json", summary)
+        draft.write_json(f"{JOB}.json", summary)
     return JobResult(JOB, summary)
 
 
@@ -154,7 +150,7 @@ class _Keys:
         """Read and fold the trace in one pass for all modes, and judge every subscription."""
         asked = self.asked
         folding = WritingTasks.over(sum(piece.size_bytes for piece in pieces), _BYTES_PER_TASK)
-        topics = check_folder(SUBSCRIPTIONS, asked.tables / SUBSCRIPTIONS.name)
+        topics = asked.tables.check(SUBSCRIPTIONS)
         judging = max(folding, WritingTasks.over(topics, _TOPICS_PER_TASK), key=lambda tasks: tasks.count)
         spaces = Spaces(judging.parts, frozenset(name for _, name in asked.given if name))
         every = [*asked.rules.values.values(), asked.rules.default]
@@ -187,8 +183,8 @@ class _Keys:
 
         listed = [(SPACE_SEPARATOR.join(("", *key)), None, 0) for key in self.asked.given if key[1]]
         frames = [self.spark.createDataFrame(listed, LISTS.ddl)] if listed else []
-        if has_table(self.asked.tables / SUBSCRIPTIONS.name):
-            tables = (load(self.spark, self.asked.tables, table) for table in (SUBSCRIPTIONS, CONSUMER_SETS))
+        if self.asked.tables.has(SUBSCRIPTIONS):
+            tables = (self.asked.tables.load(self.spark, table) for table in (SUBSCRIPTIONS, CONSUMER_SETS))
             space = fn.concat_ws(SPACE_SEPARATOR, *SUBSCRIPTION).alias("space")
             frames.append(key_shared_lists(*tables).select(space, "names", "lists"))
         return [frame.mapInArrow(partial(send_lists, spaces=spaces), BLOCKS) for frame in frames]
@@ -214,7 +210,7 @@ def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
     modes = {policy.value: this.modes.get(policy.value, ModeAccount()) for policy in this.asked.policies}
     return {
         "job": JOB,
-        "tables": this.draft.rows(*_WRITTEN),
+        "tables": this.draft.sizes(*_WRITTEN),
         "rows_in": this.account["rows"],
         "rows_out": this.account["good"],
         "quarantined": this.account["quarantined"],

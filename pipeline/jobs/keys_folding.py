@@ -32,17 +32,28 @@ from pipeline.reading.rows import Row
 from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import EVENTS, SPACE_SEPARATOR, TraceAccount
 from pipeline.reading.traces import TracePiece
-from pipeline.schemas import Table
+from pipeline.schemas import Table, declared
 
-FOLDED: Final = Table(
-    "folded", ("function int", "space string", "slot bigint", "keys bigint", "rows bigint", "msgs bigint")
-)
-"""The keys of one task by slot; ``function`` is the index of the slot space in ``FoldTraces.functions``."""
-HOTTEST: Final = Table("hottest", ("space string", "key binary", "hash bigint", "msgs bigint"))
-"""The heaviest keys of each space in one task; all rows of a key are in the same task."""
-LISTS: Final = Table("lists", ("space string", "names array<string>", "lists bigint"))
-"""Subscriptions that have consumers: without ``names`` those that the user lists; ``lists``: how many different lists
-its topics have."""
+FOLDED: Final = declared(
+    "folded", "The keys of one task by slot.", """
+    function int The index of the slot space in FoldTraces.functions.
+    space string
+    slot, keys
+    rows bigint
+    msgs
+    """,
+)  # fmt: skip
+HOTTEST: Final = declared(
+    "hottest", "The heaviest keys of each space in one task; all rows of a key are in the same task.",
+    "space string\n key binary\n hash bigint\n msgs",
+)  # fmt: skip
+LISTS: Final = declared(
+    "lists", "Subscriptions that have consumers.", """
+    space string
+    names array<string> None: those that the user lists.
+    lists
+    """,
+)  # fmt: skip
 _ROWS_HELD: Final = 2_000_000
 _DENSE: Final = 1 << 24
 """Up to this code, counting with one counter per code is faster than sorting."""

@@ -27,8 +27,8 @@ from pipeline.jobs.keys_folding import FOLDED, HOTTEST, LISTS, FoldAccount, KeyR
 from pipeline.reading.consumer_lists import KeyLists
 from pipeline.reading.rows import NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
+from pipeline.runs import Parts
 from pipeline.schemas import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_QUARANTINE, KEY_SLOTS, KEY_SPREADS
-from pipeline.sink import Parts
 
 _SENT: Final = (FOLDED, HOTTEST, LISTS)
 _ADVICE: Final = "name them with consumers=, consumers-from= or tables="

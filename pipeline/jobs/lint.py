@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
 from pipeline.clusters import ByCluster, Reported, reported
 from pipeline.jobs.options import LOAD_MANAGERS, OWN, check_options, release_of
-from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.answers import LOAD_MANAGER
+from pipeline.reading.consumer_lists import has_key_shared
 from pipeline.reading.kept_answers import EVERYWHERE
+from pipeline.runs import Draft
 from pipeline.schemas import (
     ANSWERS,
     BUNDLES,
@@ -26,7 +28,7 @@ from pipeline.schemas import (
     TOPICS,
 )
 from pipeline.storage import Place
-from pipeline.tables import check_folder, counts_of, load, rows_of
+from pipeline.tables import Tables, tables_at
 from pipeline.transforms.bundle_topics import (
     NAMESPACE,
     by_namespace,
@@ -43,7 +45,6 @@ from pipeline.transforms.findings import (
     row_linter,
 )
 from pipeline.transforms.subscriptions import failover_cases, key_cases
-from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,28 +52,29 @@ if TYPE_CHECKING:
 JOB: Final = "lint"
 
 
-def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Write ``findings`` from the tables of an import under ``source``.
 
     Options: ``pulsar`` (a release; default: the one that all brokers reported), ``load-manager`` (modular, simple or
     extensible), and broker settings by their exact names. Raises ``InputError`` for a missing table or a bad option.
     """
-    worlds = worlds_of(source, options.settings)
-    with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        rows = _subscription_findings(spark, source, worlds).unionByName(_namespace_findings(spark, source, worlds))
-        rows = rows.unionByName(_causes(spark, source, worlds))
+    tables = tables_at(source)
+    worlds = worlds_of(tables, options.settings)
+    with options.writing(JOB, tables, target) as draft:
+        rows = _subscription_findings(spark, tables, worlds).unionByName(_namespace_findings(spark, tables, worlds))
+        rows = rows.unionByName(_causes(spark, tables, worlds))
         order = ("rule", "cluster", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
         # In one task: to sort in several, Spark samples the rows first, and so would run every rule twice.
         draft.write_frame(FINDINGS, rows.repartition(1).sortWithinPartitions(fn.desc("severity_level"), *order))
         summary = _summary(draft, worlds)
-        write_json(draft.folder, f"{JOB}.json", summary)
-    options.say(f"lint: {check_folder(FINDINGS, target / FINDINGS.name):,} findings")
+        draft.write_json(f"{JOB}.json", summary)
+    options.say(f"lint: {sum(summary['severities'].values()):,} findings")
     return JobResult(JOB, summary)
 
 
-def worlds_of(source: Place, given: Mapping[str, str]) -> ByCluster[World]:
+def worlds_of(source: Tables, given: Mapping[str, str]) -> ByCluster[World]:
     """The settings, release and load manager of each cluster. Raises ``InputError`` for an unknown one."""
     check_options(JOB, given)
     release = release_of(given)
@@ -89,46 +91,48 @@ def worlds_of(source: Place, given: Mapping[str, str]) -> ByCluster[World]:
     return reported(source).each(world)
 
 
-def _subscription_findings(spark: SparkSession, source: Place, worlds: ByCluster[World]) -> DataFrame:
-    subscriptions = load(spark, source, SUBSCRIPTIONS)
-    failover = failover_cases(subscriptions, load(spark, source, CONSUMER_SETS))
-    keys = key_cases(subscriptions, load(spark, source, CONSUMERS))
+def _subscription_findings(spark: SparkSession, source: Tables, worlds: ByCluster[World]) -> DataFrame:
+    subscriptions = source.load(spark, SUBSCRIPTIONS)
+    failover = failover_cases(subscriptions, source.load(spark, CONSUMER_SETS))
     findings = failover.mapInArrow(row_linter(worlds, failover_findings), FINDINGS.ddl)
+    if not has_key_shared(source):  # else all consumers would be moved for nothing
+        return findings
+    keys = key_cases(subscriptions, source.load(spark, CONSUMERS))
     return findings.unionByName(keys.mapInArrow(row_linter(worlds, key_findings), FINDINGS.ddl))
 
 
-def _namespace_findings(spark: SparkSession, source: Place, worlds: ByCluster[World]) -> DataFrame:
+def _namespace_findings(spark: SparkSession, source: Tables, worlds: ByCluster[World]) -> DataFrame:
     """Findings about single namespaces, and those about the settings of all brokers of a cluster."""
-    topics, listed = load(spark, source, TOPICS), load(spark, source, LISTED)
-    rows = by_namespace(topics, listed, load(spark, source, BUNDLES))
+    topics, listed = source.load(spark, TOPICS), source.load(spark, LISTED)
+    rows = by_namespace(topics, listed, source.load(spark, BUNDLES))
     findings = rows.mapInArrow(namespace_linter(worlds), FINDINGS.ddl)
-    mixed = mixed_producers(topics, listed, load(spark, source, PUBLISHERS))
+    mixed = mixed_producers(topics, listed, source.load(spark, PUBLISHERS))
     findings = findings.unionByName(mixed.mapInArrow(row_linter(worlds, producer_findings), FINDINGS.ddl))
     known = worlds.values or {"": worlds.default}
     own = findings_table((cluster, found) for cluster, world in known.items() for found in lint_world(world))
     return findings.unionByName(spark.createDataFrame(own, FINDINGS.ddl)) if own.num_rows else findings
 
 
-def _causes(spark: SparkSession, source: Place, worlds: ByCluster[World]) -> DataFrame:
+def _causes(spark: SparkSession, source: Tables, worlds: ByCluster[World]) -> DataFrame:
     """Findings about the moment of the answers that the import kept; a namespace of a cluster is in one task."""
     from pyspark.sql import functions as fn  # noqa: PLC0415
 
-    everywhere = rows_of(source / ANSWERS.name, "cluster", "file", "body", filters=[("namespace", "=", EVERYWHERE)])
-    rows = load(spark, source, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
+    everywhere = source.rows(ANSWERS, "cluster", "file", "body", filters=[("namespace", "=", EVERYWHERE)])
+    rows = source.load(spark, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
     sorted_rows = rows.repartition(*NAMESPACE).sortWithinPartitions(*NAMESPACE, "file")
     plan = CausePlan(tuple(sorted(everywhere)), worlds)
     return sorted_rows.mapInArrow(cause_linter(plan), FINDINGS.ddl)
 
 
-def _summary(draft: Draft, worlds: ByCluster[World]) -> dict[str, object]:
+def _summary(draft: Draft, worlds: ByCluster[World]) -> dict[str, Any]:
     rules: Counter[str] = Counter()
     severities: Counter[str] = Counter()
-    for (rule, severity), count in counts_of(draft.table(FINDINGS), "rule", "severity").items():
+    for (rule, severity), count in draft.counts(FINDINGS, "rule", "severity").items():
         rules[rule] += count
         severities[severity] += count
     return {
         "job": JOB,
-        "tables": draft.rows(FINDINGS),
+        "tables": draft.sizes(FINDINGS),
         "releases": sorted({world.behaviour.label for world in (worlds.values or {"": worlds.default}).values()}),
         "rules": dict(sorted(rules.items())),
         "severities": dict(sorted(severities.items())),

@@ -12,22 +12,23 @@ from engine.bundles.boundaries import (
     parse_range,
 )
 from engine.errors import Problem
-from pipeline.jobs.import_reading import place_of_file
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, place_of_file
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
-from pipeline.schemas import BROKERS, BUNDLE_REPORTS
-from pipeline.storage import Place
-from pipeline.tables import rows_of
+from pipeline.schemas import BROKERS, Table
+from pipeline.tables import Tables
 
 
-def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[list[Row], list[Row], int]:
+def merge_boundary_lists(working: Tables, files: Sequence[FoundFile]) -> tuple[list[Row], list[Row], int]:
     """The bundles of each namespace from its latest list, rows of the quarantine about older lists, and a count.
 
     The same list in several answers (bundles, policies) is one list. The count is of the bundles in all lists.
     """
     position = {file.name: file.position for file in files}
     lists: dict[tuple[str, str], dict[tuple[int, ...], tuple[int, str]]] = {}
-    for cluster, namespace, boundaries, file in rows_of(folder, "cluster", "namespace", "boundaries", "file"):
+    for cluster, namespace, boundaries, file in working.rows(
+        BOUNDARY_LISTS, "cluster", "namespace", "boundaries", "file"
+    ):
         place = place_of_file(str(file), position)
         known = lists.setdefault((cluster, namespace), {})
         key = tuple(boundaries)
@@ -48,15 +49,17 @@ def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[lis
     return bundles, replaced, count
 
 
-def bundles_of_reports(reports: Place, listed: Place, known: set[tuple[str, str]]) -> list[Row]:
+def bundles_of_reports(listed: Sequence[tuple[Tables, Table]], known: set[tuple[str, str]]) -> list[Row]:
     """The bundles of namespaces without a list, where load reports and broker-stats together name every range.
 
     One report has the bundles of one broker only. Ranges with a gap, or with an overlap because a bundle was split
     between two reports, give nothing.
     """
     named: dict[tuple[str, str], dict[BundleRange, str]] = {}
-    for folder in (reports, listed):
-        for cluster, namespace, bundle, file in sorted(set(rows_of(folder, "cluster", "namespace", "range", "file"))):
+    for tables, table in listed:
+        for cluster, namespace, bundle, file in sorted(
+            set(tables.rows(table, "cluster", "namespace", "range", "file"))
+        ):
             piece = parse_range(bundle) if bundle and (cluster, namespace) not in known else None
             if isinstance(piece, BundleRange):
                 named.setdefault((cluster, namespace), {}).setdefault(piece, file)
@@ -78,14 +81,14 @@ def _rows(cluster: str, bundles: NamespaceBundles, files: Sequence[str]) -> list
     ]
 
 
-def notices(tables: Place, listed: Place) -> list[Row]:
+def notices(tables: Tables, listed: Sequence[tuple[Tables, Table]]) -> list[Row]:
     """Notes about what no single answer shows: bundles that two brokers of a cluster claim, and brokers of different
-    releases. ``listed``: the bundles under which answers list topics."""
+    releases. ``listed``: the tables of reported bundles, and of those under which answers list topics."""
     notes: list[Row] = []
     claims: dict[tuple[str, str], dict[str, set[str]]] = {}
     columns = ("cluster", "namespace", "range", "broker", "file")
-    for folder in (tables / BUNDLE_REPORTS.name, listed):
-        for cluster, namespace, bundle, broker, file in rows_of(folder, *columns):
+    for where, table in listed:
+        for cluster, namespace, bundle, broker, file in where.rows(table, *columns):
             if broker is not None:
                 claims.setdefault((cluster, f"{namespace}/{bundle}"), {}).setdefault(broker, set()).add(file)
     advice = "it moved while the answers were recorded, or a report is older than the move; record them again"
@@ -95,7 +98,7 @@ def notices(tables: Place, listed: Place) -> list[Row]:
             problem = Problem("", "$", f"{bundle} is claimed by {brokers}", advice)
             notes.append((cluster, *quarantine_row(problem, "bundles", 0, BAD)))
     versions: dict[str, dict[str, set[str]]] = {}
-    for cluster, broker, version in rows_of(tables / BROKERS.name, "cluster", "broker", "version"):
+    for cluster, broker, version in tables.rows(BROKERS, "cluster", "broker", "version"):
         if version:  # metrics do not name it
             versions.setdefault(cluster, {}).setdefault(version, set()).add(broker)
     for cluster, brokers_of in sorted(versions.items()):

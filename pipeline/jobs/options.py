@@ -21,8 +21,12 @@ from pipeline.clusters import given_clusters
 MAX_INPUT: Final = "max-input"
 ALLOW_EMPTY: Final = "allow-empty"
 """Whether an import of nothing is a result; else it is refused, and the earlier result stays."""
-KEEP_HISTORY: Final = "keep-history"
-"""How many runs ``run`` keeps beside the newest result."""
+KEEP: Final = "keep"
+"""How many of the newest runs stay in OUT; without it all do."""
+BACKFILL: Final = "backfill"
+"""Whether the run that is the latest now remains it."""
+OF_RUN: Final = (KEEP, BACKFILL)
+"""Options of ``run`` itself."""
 OWN: Final[Mapping[str, tuple[str, ...]]] = {
     "import": (CLUSTERS, MAX_INPUT, ALLOW_EMPTY),
     "assign": ("policies", "add", "kill", "consumers-from", "flag", "pulsar"),
@@ -31,7 +35,7 @@ OWN: Final[Mapping[str, tuple[str, ...]]] = {
     "lint": ("pulsar", "load-manager"),
     "balance": ("cycles", "shedder", "placement", "seed", CLUSTERS, "pulsar", MAX_INPUT),
     "report": ("top",),
-    "watch": (CLUSTERS, "every", "files", "flag", "pulsar", MAX_INPUT),
+    "watch": (CLUSTERS, "every", "files", "flag", KEEP, "pulsar", MAX_INPUT),
 }
 """Job -> the options that are its own; those below take broker settings by their exact names as well."""
 SETTINGS_OF: Final[Mapping[str, Collection[str]]] = {
@@ -51,17 +55,17 @@ def known_to(job: str) -> tuple[str, ...]:
     """Every option that a job takes.
 
     >>> known_to("watch")
-    ('clusters', 'every', 'files', 'flag', 'pulsar', 'max-input')
+    ('clusters', 'every', 'files', 'flag', 'keep', 'pulsar', 'max-input')
     """
     if job == "run":
         settings = dict.fromkeys(name for known in SETTINGS_OF.values() for name in known)
         of_jobs = (f"{own}.{name}" for own in IN_RUN for name in known_to(own))
-        return ("pulsar", CLUSTERS, KEEP_HISTORY, *settings, *of_jobs)
+        return ("pulsar", CLUSTERS, *OF_RUN, *settings, *of_jobs)
     return (*OWN[job], *SETTINGS_OF.get(job, ()))
 
 
 def _words(job: str) -> str:
-    own = ("pulsar", CLUSTERS, KEEP_HISTORY, "JOB.OPTION") if job == "run" else OWN[job]
+    own = ("pulsar", CLUSTERS, *OF_RUN, "JOB.OPTION") if job == "run" else OWN[job]
     settings = ("broker settings",) if job in (*SETTINGS_OF, "run") else ()
     return ", ".join((*own, *settings, "and spark.*" if own or settings else "spark.*"))
 
@@ -149,7 +153,8 @@ _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "placement": _one_of("placement", PLACEMENTS),
     ALLOW_EMPTY: _one_of(ALLOW_EMPTY, ("true", "false")),
     CLUSTERS: given_clusters,
-    KEEP_HISTORY: _number(KEEP_HISTORY, 1, 10_000),
+    KEEP: _number(KEEP, 1, 10_000),
+    BACKFILL: _one_of(BACKFILL, ("true", "false")),
     "every": _number("every", 1, 10**6),
     "files": _number("files", 1, 10**9),
     MAX_INPUT: lambda value: _refused(parse_size(value)),

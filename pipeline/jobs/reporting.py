@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from engine.errors import InputError
 from engine.views.fleet.summary import (
     FILE_NAME,
     VERSION,
@@ -33,8 +32,8 @@ from engine.views.fleet.summary import (
 )
 from pipeline.clusters import Reported, reported
 from pipeline.jobs.options import check_options
-from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.manifests import document_of, has_table
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.runs import Draft
 from pipeline.schemas import (
     ASSIGN_QUARANTINE,
     BALANCE_BROKERS,
@@ -59,9 +58,8 @@ from pipeline.schemas import (
     WORST_SUBSCRIPTIONS,
     Table,
 )
-from pipeline.stamps import stamp_of_table
 from pipeline.storage import Place
-from pipeline.tables import check_folder, counts_of, load, load_if_there, rows_of
+from pipeline.tables import Tables, tables_at
 from pipeline.transforms.bundle_topics import NAMESPACE
 from pipeline.transforms.subscriptions import SUBSCRIPTION
 from pipeline.transforms.worst import (
@@ -75,7 +73,6 @@ from pipeline.transforms.worst import (
     worst_namespaces,
     worst_subscriptions,
 )
-from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -91,7 +88,7 @@ _QUARANTINES: Final = {
 }
 
 
-def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Summarize the tables under ``source``; those of an import are required, the others optional.
 
     The option ``top`` limits how many rows of each kind go into ``summary.json`` (20). Raises ``InputError`` for a
@@ -99,13 +96,14 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     """
     check_options(JOB, options.settings)
     top = int(options.settings.get("top", "20"))
-    with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        this = _Report(spark, source, draft, options)
+    tables = tables_at(source)
+    with options.writing(JOB, tables, target) as draft:
+        this = _Report(spark, tables, draft, options)
         this.write_worst()
         summary = this.summary(top)
-        (draft.folder / FILE_NAME).write_bytes(summary_text(summary))
-        summary_of_job = {"job": JOB, "tables": draft.rows(*_OWN)}
-        write_json(draft.folder, f"{JOB}.json", summary_of_job)
+        draft.documents[FILE_NAME] = summary_text(summary)
+        summary_of_job = {"job": JOB, "tables": draft.sizes(*_OWN)}
+        draft.write_json(f"{JOB}.json", summary_of_job)
     options.say(
         f"report: {summary.totals.topics:,} topics, {sum(finding.count for finding in summary.findings):,} findings"
     )
@@ -115,14 +113,16 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 class _Report:
     """One run over the tables of one folder."""
 
-    def __init__(self, spark: SparkSession, source: Place, draft: Draft, options: JobOptions) -> None:
+    def __init__(self, spark: SparkSession, source: Tables, draft: Draft, options: JobOptions) -> None:
         self._spark, self._source, self._draft, self._failed = spark, source, draft, options.failed
         self._summaries = {job: _read_json(source, f"{job}.json") for job in _JOBS}
         self._modes = reported(source).each(_key_mode)
         self._in_force = frozenset(self._summaries["assign"].get("in_force", ()))
 
     def _frame(self, table: Table) -> DataFrame:
-        return load_if_there(self._spark, self._source, table)
+        if self._source.has(table):
+            self._source.check(table)
+        return self._source.load(self._spark, table)
 
     def write_worst(self) -> None:
         """Write both tables; namespaces read the written subscriptions, so no join runs twice."""
@@ -131,16 +131,15 @@ class _Report:
             key_units(self._frame(KEY_SPREADS), dispatchers_of(subscriptions), self._modes)
         )
         self._draft.write_frame(WORST_SUBSCRIPTIONS, worst_subscriptions(units, traffic_of(subscriptions), findings))
-        worst = load(self._spark, self._draft.folder, WORST_SUBSCRIPTIONS)
+        worst = self._draft.load(self._spark, WORST_SUBSCRIPTIONS)
         rows = worst_namespaces(self._frame(TOPICS), subscriptions, worst, self._frame(BUNDLE_LOADS), findings)
         self._draft.write_frame(WORST_NAMESPACES, rows)
 
     def summary(self, top: int) -> FleetSummary:
         """The summary, from the written tables and from the summaries of the jobs."""
-        there = [table for table in EVERY_TABLE if table not in _OWN and has_table(self._source / table.name)]
-        tables = {table.name: check_folder(table, self._source / table.name) for table in there}
-        tables |= self._draft.rows(*_OWN)
-        about = stamp_of_table(self._source / FILES.name)
+        there = [table for table in EVERY_TABLE if table not in _OWN and self._source.has(table)]
+        tables = self._source.sizes(*there) | self._draft.sizes(*_OWN)
+        when = self._source.snapshot_time
         return FleetSummary(
             version=VERSION,
             jobs=tuple(job for job in _JOBS if self._summaries[job]),
@@ -150,12 +149,12 @@ class _Report:
             failed=dict(sorted(self._failed.items())),
             now=msgspec.convert(self._summaries["assign"].get("now", {}), NowTotals),
             records=self._records(),
-            run_id=about.run_id,
-            snapshot_time=about.snapshot_time.isoformat() if about.snapshot_time else None,
+            run_id=self._source.run_of(FILES),
+            snapshot_time=when.isoformat() if when else None,
             agreement=msgspec.convert(self._summaries["assign"].get("agreement", {}), Agreement),
             key_modes=self._key_modes(),
-            worst_subscriptions=tuple(self._first(self._draft.folder, WORST_SUBSCRIPTIONS, WorstSubscription, top)),
-            worst_namespaces=tuple(self._first(self._draft.folder, WORST_NAMESPACES, WorstNamespace, top)),
+            worst_subscriptions=tuple(self._first(self._draft, WORST_SUBSCRIPTIONS, WorstSubscription, top)),
+            worst_namespaces=tuple(self._first(self._draft, WORST_NAMESPACES, WorstNamespace, top)),
             balance=msgspec.convert(self._summaries["balance"].get("totals", {}), BalanceTotals),
             worst_brokers=tuple(self._first(self._source, BALANCE_BROKERS, WorstBroker, top)),
             next_unloads=tuple(self._first(self._source, BALANCE_UNLOADS, NextUnload, top, ("cycle", "=", 1))),
@@ -186,7 +185,7 @@ class _Report:
         row = sums.crossJoin(names).crossJoin(alone).collect()[0].asDict()
         # Statistics name the brokers that saved no load report.
         brokers: set[tuple[str, str]] = {(broker["cluster"], broker["broker"]) for broker in row.pop("brokers")}
-        brokers.update(rows_of(self._source / BROKERS.name, "cluster", "broker"))
+        brokers.update(self._source.rows(BROKERS, "cluster", "broker"))
         subscription_names = row.pop("names")
         return FleetTotals(
             topics=tables[TOPICS.name],
@@ -224,10 +223,10 @@ class _Report:
         )
 
     def _first(
-        self, folder: Place, table: Table, kind: Any, top: int, only: tuple[str, str, object] | None = None
+        self, tables: Tables, table: Table, kind: Any, top: int, only: tuple[str, str, object] | None = None
     ) -> list[Any]:
         """The first rows that pass the filter ``only``; Spark names the parts of a sorted result in its order."""
-        rows = rows_of(folder / table.name, *table.names, filters=[only] if only else None)
+        rows = tables.rows(table, *table.names, filters=[only] if only else None)
         return [msgspec.convert(dict(zip(table.names, row, strict=True)), kind) for row in islice(rows, top)]
 
     def _bundles(self, top: int) -> tuple[WorstBundle, ...]:
@@ -244,15 +243,15 @@ class _Report:
         return tuple(WorstBundle(**row.asDict()) for row in rows)
 
     def _findings(self) -> tuple[FindingCount, ...]:
-        counted = counts_of(self._source / FINDINGS.name, "severity_level", "rule", "severity")
+        counted = self._source.counts(FINDINGS, "severity_level", "rule", "severity")
         worst_first = sorted(counted.items(), key=lambda entry: (-entry[0][0], entry[0]))
         return tuple(FindingCount(rule, severity, count) for (_, rule, severity), count in worst_first)
 
     def _quarantine(self) -> tuple[QuarantineCount, ...]:
         counts: list[QuarantineCount] = []
         for job, table in sorted(_QUARANTINES.items()):
-            rows = counts_of(self._source / table.name, "table", "kind", summed="rows")
-            problems = counts_of(self._source / table.name, "table", "kind")
+            rows = self._source.counts(table, "table", "kind", summed="rows")
+            problems = self._source.counts(table, "table", "kind")
             counts += [
                 QuarantineCount(job, name, kind, rows[name, kind], count)
                 for (name, kind), count in sorted(problems.items())
@@ -265,12 +264,7 @@ def _key_mode(known: Reported, cluster: str) -> str:
     return "consistent_auto_split" if settings.subscriptionKeySharedUseConsistentHashing else "auto_split"
 
 
-def _read_json(source: Place, name: str) -> dict[str, Any]:
+def _read_json(source: Tables, name: str) -> dict[str, Any]:
     """The summary of a job, empty where it has not run."""
-    try:
-        document = json.loads(document_of(source, name))
-    except FileNotFoundError:
-        return {}
-    except ValueError as fault:
-        raise InputError(f"{source / name} is not a summary of a job: {fault}; run the job again") from fault
+    document = json.loads(source.documents.get(name, b"{}"))
     return document if isinstance(document, dict) else {}

@@ -1,16 +1,20 @@
-"""The options and the result that all jobs share."""
+"""The options and the result that all jobs share, and how each of them writes its tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from engine.views.fleet.runs import Manifest
 from pipeline.failures import failure_of
+from pipeline.jobs.options import BACKFILL, KEEP
 from pipeline.progress import Watch
-from pipeline.schemas import FILES
-from pipeline.stamps import Stamp, new_run_id, time_of_table
+from pipeline.runs import Draft, new_run
+from pipeline.stamps import new_run_id
 from pipeline.storage import Place
+from pipeline.tables import Tables
 
 
 def _quiet(_: str) -> None:
@@ -21,28 +25,45 @@ def _quiet(_: str) -> None:
 class JobOptions:
     """``settings`` are the job's options as text, checked by the job. ``say`` is called with a line for each step.
 
-    ``failed``: jobs of the same run that failed, with the reason. ``run_id`` goes into every row. ``watch`` receives
-    how much a job has to read, so that progress can be shown.
+    ``failed``: jobs of the same run that failed, with the reason. ``watch`` receives how much a job has to read, so
+    that progress can be shown.
     """
 
     settings: Mapping[str, str] = field(default_factory=dict)
     say: Callable[[str], None] = _quiet
     failed: Mapping[str, str] = field(default_factory=dict)
-    run_id: str = field(default_factory=new_run_id)
+    run_id: str = ""
+    """That of the run; a new one each time where it is empty."""
     watch: Watch = field(default_factory=Watch, compare=False)
 
-    def stamp_of(self, tables: Place) -> Stamp:
-        """The stamp for rows that are computed from the tables of an import."""
-        return Stamp(self.run_id, time_of_table(tables / FILES.name))
+    @contextmanager
+    def writing(
+        self,
+        job: str,
+        source: Place | Tables,
+        target: Place | Draft,
+        snapshot_time: datetime | None = None,
+        *,
+        alone: bool = False,
+    ) -> Iterator[Draft]:
+        """What a job writes, published at the end; faults of Spark become one sentence (``runs.new_run``)."""
+        when = source.snapshot_time if snapshot_time is None and isinstance(source, Tables) else snapshot_time
+        about = Manifest(
+            self.run_id or new_run_id(), snapshot_time=when, source=str(source), options=dict(self.settings)
+        )
+        keep, backfill = int(self.settings.get(KEEP, "0")), self.settings.get(BACKFILL) == "true"
+        with new_run(target, job, about, alone=alone, keep=keep, backfill=backfill) as draft, spark_faults(job):
+            yield draft
 
 
 @dataclass(frozen=True)
 class JobResult:
-    """``summary`` is the document beside the tables: the same input gives the same bytes. ``place`` is OUT."""
+    """``summary`` is a document of the run: the same input gives the same bytes. ``place`` is OUT."""
 
     job: str
     summary: Mapping[str, object]
     place: Place | None = field(default=None, compare=False)
+    run_id: str = field(default="", compare=False)
 
     @property
     def sentence(self) -> str:

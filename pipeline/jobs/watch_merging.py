@@ -5,18 +5,16 @@ Spark compares and merges: the driver holds the moment of each file, and nothing
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from pipeline.manifests import parts_of
 from pipeline.reading.rows import BAD
+from pipeline.runs import Draft
 from pipeline.schemas import (
     ANSWERS,
     BROKER_HISTORY,
@@ -36,10 +34,8 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
-from pipeline.storage import Place
-from pipeline.tables import check_folder, load
+from pipeline.tables import Tables
 from pipeline.transforms.worst import exact_sum
-from pipeline.writing import Draft
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,17 +64,15 @@ _BROKER: Final = ("cluster", "broker")
 HISTORIES: Final = (IMBALANCE_HISTORY, BROKER_HISTORY)
 
 
-def merge(
-    spark: SparkSession, before: Path | None, fresh: Path, moments: Mapping[str, int], draft: Draft, *, late: bool
-) -> None:
-    """Write the tables of an import before and of one round to ``draft``.
+def merge(spark: SparkSession, draft: Draft, fresh: Tables, moments: Mapping[str, int], *, late: bool) -> None:
+    """Merge the tables of an import of one round into those that ``draft`` has from all rounds before.
 
     ``moments``: file -> epoch milliseconds. ``late``: of the round only the rows about its files count.
     """
-    if before is None:
-        for table in ABOUT:
-            carry(table, fresh, draft.table(table))
+    if not draft.has(FILES):
+        draft.adopt(fresh)
     else:
+        before = Tables(draft.root, paths=dict(draft.paths))
         _Merge(spark, before, fresh, moments, late).write(draft)
     draft.fill(*ABOUT)
 
@@ -86,8 +80,8 @@ def merge(
 @dataclass(frozen=True)
 class _Merge:
     spark: SparkSession
-    before: Path
-    fresh: Path
+    before: Tables
+    fresh: Tables
     moments: Mapping[str, int]
     late: bool
 
@@ -99,8 +93,6 @@ class _Merge:
                 if self._changes(table):
                     things = topics if about == ABOUT[TOPICS] else self._things(*about) if about else None
                     draft.write_frame(table, self._merged(table, things))
-                else:
-                    carry(table, self.before, draft.table(table))
         finally:
             topics.unpersist()
 
@@ -109,11 +101,11 @@ class _Merge:
         about = ABOUT[table]
         if about is not None and self.late:
             return False
-        replaces = about is not None and _rows_in(self.before, table) and _rows_in(self.fresh, about[0])
-        return bool(replaces or _rows_in(self.fresh, table))
+        replaces = about is not None and self.before.check(table) and self.fresh.check(about[0])
+        return bool(replaces or self.fresh.check(table))
 
     def _merged(self, table: Table, things: DataFrame | None) -> DataFrame:
-        before, fresh = (load(self.spark, folder, table, stamped=True) for folder in (self.before, self.fresh))
+        before, fresh = (tables.load(self.spark, table, with_stamp=True) for tables in (self.before, self.fresh))
         columns = before.columns
         if things is not None:  # a join puts its columns first
             key = things.columns[:2]
@@ -125,8 +117,8 @@ class _Merge:
     def _things(self, table: Table, column: str) -> DataFrame:
         """The things that a round is about, and whether it is too ``late`` for each: the rows before are later."""
         before, fresh = (
-            self._with_moments(table, folder).groupBy("cluster", column).agg(fn.max("moment").alias("moment"))
-            for folder in (self.before, self.fresh)
+            self._with_moments(table, tables).groupBy("cluster", column).agg(fn.max("moment").alias("moment"))
+            for tables in (self.before, self.fresh)
         )
         later = fn.coalesce(fn.col("before.moment") > fn.col("fresh.moment"), fn.lit(False))
         both = fresh.alias("fresh").join(before.alias("before"), ["cluster", column], "left")
@@ -138,7 +130,7 @@ class _Merge:
         A dump with quarantined rows may lack topics that exist, so it removes none.
         """
         fresh = self._with_moments(TOPICS, self.fresh)
-        spoilt = load(self.spark, self.fresh, QUARANTINE).where(fn.col("kind") == BAD).select("file").distinct()
+        spoilt = self.fresh.load(self.spark, QUARANTINE).where(fn.col("kind") == BAD).select("file").distinct()
         damaged = fresh.join(spoilt, "file", "left_semi").select(*_BROKER).distinct()
         whole = fresh.where("kind = 'broker-stats'").join(damaged, [*_BROKER], "left_anti")
         listing = whole.where("broker is not null").groupBy(*_BROKER).agg(fn.max("moment").alias("listed"))
@@ -146,9 +138,9 @@ class _Merge:
         earlier = before.where("moment <= listed").select("cluster", "topic")
         return earlier.join(fresh.select("cluster", "topic"), ["cluster", "topic"], "left_anti")
 
-    def _with_moments(self, table: Table, folder: Path) -> DataFrame:
+    def _with_moments(self, table: Table, tables: Tables) -> DataFrame:
         """Rows with the moment of their file; for a member of a file of many answers, that of this file."""
-        rows = load(self.spark, folder, table)
+        rows = tables.load(self.spark, table)
         if "file" not in table.names:
             return rows.withColumn("moment", fn.lit(0).cast("bigint"))
         moments = fn.broadcast(moments_frame(self.spark, self.moments))
@@ -156,10 +148,6 @@ class _Merge:
         rows = rows.withColumn("whole", _whole(fn.col("file")))
         rows = rows.join(moments, "file", "left").join(whole, "whole", "left")
         return rows.withColumn("moment", fn.coalesce("moment", "moment_of_whole", fn.lit(0)))
-
-
-def _rows_in(folder: Path, table: Table) -> int:
-    return check_folder(table, folder / table.name)
 
 
 def _whole(file: Column) -> Column:
@@ -170,28 +158,22 @@ def moments_frame(spark: SparkSession, moments: Mapping[str, int]) -> DataFrame:
     return spark.createDataFrame(list(moments.items()), "file string, moment bigint")
 
 
-def moments_in_use(spark: SparkSession, folder: Path, moments: Mapping[str, int]) -> dict[str, int]:
+def moments_in_use(spark: SparkSession, merged: Tables, moments: Mapping[str, int]) -> dict[str, int]:
     """The moments of those files that rows in merged tables come from."""
-    tables = {about[0] for about in ABOUT.values() if about is not None and "file" in about[0].names}
-    files = reduce(DataFrame.union, [load(spark, folder, table).select("file").distinct() for table in tables])
+    about_files = {about[0] for about in ABOUT.values() if about is not None and "file" in about[0].names}
+    files = reduce(DataFrame.union, [merged.load(spark, table).select("file").distinct() for table in about_files])
     names = files.select(fn.explode(fn.array("file", _whole(fn.col("file")))).alias("file"))
     return dict(moments_frame(spark, moments).join(names, "file", "left_semi").collect())
 
 
-def carry(table: Table, folder: Path | None, target: Place) -> None:
-    """Copy the parts of a table; none without a folder."""
-    for part in parts_of(folder / table.name) if folder is not None else ():
-        shutil.copyfile(str(part), str(target / part.name))
-
-
-def imbalance_rows(spark: SparkSession, batch: int, assigned: Path) -> DataFrame:
+def imbalance_rows(spark: SparkSession, batch: int, assigned: Tables) -> DataFrame:
     """Rows of ``imbalance_history`` from the ``subscription_loads`` of an assignment: those of the rule in force."""
-    loads = load(spark, assigned, SUBSCRIPTION_LOADS).where("in_force")
+    loads = assigned.load(spark, SUBSCRIPTION_LOADS).where("in_force")
     return loads.withColumn("batch", fn.lit(batch).cast("bigint")).select(*IMBALANCE_HISTORY.names)
 
 
-def broker_rows(spark: SparkSession, batch: int, folder: Path) -> DataFrame:
+def broker_rows(spark: SparkSession, batch: int, tables: Tables) -> DataFrame:
     """Rows of ``broker_history`` from merged topics; topics without a known broker are left out."""
-    owned = load(spark, folder, TOPICS).where("broker is not null").groupBy(*_BROKER)
+    owned = tables.load(spark, TOPICS).where("broker is not null").groupBy(*_BROKER)
     sums = owned.agg(fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in BROKER_HISTORY.names[4:]))
     return sums.withColumn("batch", fn.lit(batch).cast("bigint")).select(*BROKER_HISTORY.names)

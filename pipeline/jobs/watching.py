@@ -1,22 +1,22 @@
 """The job ``watch``: dumps that arrive in a folder become the tables of an import, with a history of imbalance.
 
-Spark's checkpoint records which files belong to which batch. The result of a batch has its number and is published in
+Spark's checkpoint records which files belong to which batch. A batch is a run: it has its number and is published in
 one step, so a batch that Spark repeats after a crash is recognised and skipped: every file counts exactly once, and
 readers of the tables (DuckDB, pyarrow, the dashboard) see whole batches only.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
-import shutil
+import uuid
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
@@ -24,16 +24,15 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from engine.errors import InputError, RingsideError
-from engine.views.fleet.summary import FILE_NAME
+from engine.views.fleet.runs import RUNS
 from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.jobs import job_called
-from pipeline.jobs.options import ALLOW_EMPTY, MAX_INPUT, check_options
+from pipeline.jobs.options import ALLOW_EMPTY, KEEP, MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
     ABOUT,
     HISTORIES,
     broker_rows,
-    carry,
     imbalance_rows,
     merge,
     moments_in_use,
@@ -41,26 +40,31 @@ from pipeline.jobs.watch_merging import (
 from pipeline.reading.contexts import contexts_of, moment_in_name_ms, without_moments
 from pipeline.reading.files import ANSWER_SUFFIXES, FoundFile
 from pipeline.reading.rows import BAD
+from pipeline.runs import Draft
 from pipeline.schemas import (
     BROKER_HISTORY,
-    EVERY_TABLE,
     FILES,
     IMBALANCE_HISTORY,
     QUARANTINE,
+    SUBSCRIPTION_LOADS,
     Table,
 )
-from pipeline.stamps import Stamp
+from pipeline.stamps import new_run_id, stamped_frame
 from pipeline.storage import Place
-from pipeline.tables import check_folder, counts_of, rows_of
-from pipeline.writing import Draft, alone, current_run, replacing, write_json
+from pipeline.tables import Tables, tables_if_there
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "watch"
 OWN: Final = ".watch"
-"""The hidden folder under OUT: Spark's checkpoint, and the working files of the current batch."""
+"""The hidden folder under OUT: Spark's checkpoint."""
+JSON: Final = f"{JOB}.json"
 _STATE: Final = "watch_state.json"
+_KEPT: Final = "2"
+"""Of the runs of batches, the newest two stay by default: somebody may be reading the last but one."""
+_MOST_PARTS: Final = 64
+"""A history with so many parts is written anew as one."""
 _ANY_AGE: Final = "36500d"
 _SCHEMA: Final = "path string, modificationTime timestamp, length bigint, content binary"
 _GLOB: Final = "*.{" + ",".join(suffix[1:] for suffix in ANSWER_SUFFIXES) + "}"
@@ -92,7 +96,8 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     """Import every new answer below ``source``.
 
     The options: ``every`` (seconds between looks at the folder, until stopped; default: once), ``files`` (the most in
-    one batch, 1000), ``flag`` and ``pulsar`` as for ``assign``, ``max-input`` as for ``import``.
+    one batch, 1000), ``keep`` (runs of batches, 2), ``flag`` and ``pulsar`` as for ``assign``, ``max-input`` as for
+    ``import``.
 
     Files must appear whole and under a new name: write them elsewhere on the same disk, then rename them into the
     folder. A file that is written again under its old name is reported and not imported again. Raises ``InputError``
@@ -101,23 +106,32 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     """
     own = target / OWN
     own.mkdir(parents=True, exist_ok=True)
-    # Two runs at once would share a checkpoint, and remove each other's working files.
-    with alone(own / ".lock", target):
+    # Two runs at once would share a checkpoint.
+    with _alone(own / ".lock", target):
         this = _Watch(spark, source.resolve(), target, options)
         this.check_checkpoint()
         this.check_tables()
-        for leftover in own.glob("batch-*"):
-            shutil.rmtree(leftover)
         _take_in(this, own / "checkpoint")
-        if current_run(target, JOB) is None:
+        tables = this.current()
+        if JSON not in tables.documents:
             raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}")
         written_anew = this.written_anew()
         if written_anew:
             names = ", ".join(written_anew[:3]) + (", …" if len(written_anew) > 3 else "")
             reason = f"{len(written_anew):,} files changed after they were imported ({names})"
             options.say(f"watch: {reason}; they are not imported again: a new dump needs a new name")
-        summary = json.loads((target / f"{JOB}.json").read_bytes())
-    return JobResult(JOB, summary)
+    return JobResult(JOB, json.loads(tables.documents[JSON]))
+
+
+@contextmanager
+def _alone(lock: Path, target: Path) -> Iterator[None]:
+    """Hold a lock for the length of a ``with``. Raises ``RingsideError`` when another process has it."""
+    with lock.open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as fault:
+            raise RingsideError(f"another watch is writing to {target}; wait until it ends") from fault
+        yield
 
 
 def _take_in(this: _Watch, checkpoint: Path) -> None:
@@ -141,10 +155,9 @@ def _take_in(this: _Watch, checkpoint: Path) -> None:
                 query.stop()
 
 
-def _state(target: Path) -> State:
+def _state(tables: Tables) -> State:
     """The state after the last published batch."""
-    current = current_run(target, JOB)
-    return State() if current is None else msgspec.json.decode((current / _STATE).read_bytes(), type=State)
+    return msgspec.json.decode(tables.documents.get(_STATE, b"{}"), type=State)
 
 
 @dataclass
@@ -161,21 +174,22 @@ class _Watch:
         """The option of every import; by default all dumps are of one cluster, whatever their folders."""
         return self.options.settings.get(CLUSTERS, "one")
 
+    def current(self) -> Tables:
+        """The tables of the last published batch; none before the first."""
+        return tables_if_there(self.target)
+
     def check_checkpoint(self) -> None:
         """Raise ``RingsideError`` when there are tables but not the checkpoint that belongs to them."""
-        state = _state(self.target)
-        if state.batch >= 0 and state.query != self._query():
+        tables = self.current()
+        state = _state(tables)
+        if tables.paths and (state.batch < 0 or state.query != self._query()):
             reason = f"the checkpoint in {self.target / OWN} is not the one its tables were made with"
             raise RingsideError(f"{reason}; watch into a new folder, or every file would count again")
 
     def check_tables(self) -> None:
         """Raise ``InputError`` when new dumps cannot be merged into the tables that are there."""
-        current = current_run(self.target, JOB)
-        if current is None:
-            return
         try:
-            for table in (*ABOUT, *HISTORIES):
-                check_folder(table, current / table.name)
+            self.current().sizes(*ABOUT, *HISTORIES)
         except InputError as fault:
             reason = f"this release cannot continue the tables in {self.target}: {fault}"
             raise InputError(f"{reason}; watch into a new folder") from fault
@@ -186,12 +200,10 @@ class _Watch:
 
     def written_anew(self) -> list[str]:
         """Imported files that were written again since; Spark knows a file by its name only."""
-        current = current_run(self.target, JOB)
-        if current is None:
-            return []
-        since = (current / _STATE).stat().st_mtime_ns
+        tables = self.current()
+        since = (self.target / RUNS / f"{tables.run_id}.json").stat().st_mtime_ns
         changed: list[str] = []
-        for (name,) in rows_of(current / FILES.name, "file"):
+        for (name,) in tables.rows(FILES, "file"):
             with suppress(OSError):
                 if (self.source / name).stat().st_mtime_ns > since:
                     changed.append(name)
@@ -199,7 +211,8 @@ class _Watch:
 
     def take(self, rows: DataFrame, batch: int) -> None:
         """Merge one batch of files into the tables, unless it is in them already."""
-        state = _state(self.target)
+        tables = self.current()
+        state = _state(tables)
         if state.batch >= batch:
             return
         arrived = sorted(unquote(urlsplit(row.path).path) for row in rows.collect())
@@ -208,97 +221,81 @@ class _Watch:
             self.options.say(f"watch: {len(arrived) - len(paths):,} files were gone before they could be read")
         if not paths:
             return
-        folder = self.target / OWN / f"batch-{batch}"
-        shutil.rmtree(folder, ignore_errors=True)
         rounds = rounds_of(dumps_of(paths, self.source), state.latest)
         late = sum(len(part.dumps) for part in rounds if part.late)
         if late:
             self.options.say(
                 f"watch: {late:,} files are older than the answers known so far; they count in the history only"
             )
-        for number, part in enumerate(rounds):
-            self._import(part.dumps, folder / f"round-{number}")
-        self._place(batch, folder, rounds, state)
-        self._clean(folder)
+        self._publish(batch, rounds, tables, state)
         self.options.say(f"watch: batch {batch} of {len(paths):,} files is in place")
 
-    def _import(self, dumps: Sequence[Dump], folder: Path) -> None:
+    def _publish(self, batch: int, rounds: Sequence[Round], before: Tables, state: State) -> None:
+        """Write the run of a batch: the tables before it, into which its rounds are merged one after another."""
+        settings = {KEEP: _KEPT, **self.options.settings}
+        own = replace(self.options, run_id=new_run_id(), settings=settings)
+        moments, latest = state.moments, state.latest
+        with own.writing(JOB, self.source, self.target, alone=True) as draft:
+            draft.adopt(before)
+            for round_ in rounds:
+                fresh = self._import(round_.dumps, draft)
+                moments |= {dump.name: dump.moment_ms for dump in round_.dumps}
+                merge(self.spark, draft, fresh, moments, late=round_.late)
+                when = datetime.fromtimestamp(round_.moment_ms / 1000, UTC)
+                brokers = broker_rows(self.spark, batch, fresh if round_.late else draft)
+                _append(draft, BROKER_HISTORY, brokers, when)
+                if not round_.late:
+                    draft.snapshot_time = max(when, draft.snapshot_time or when)
+                    self._run("assign", draft, draft, "flag", "pulsar", policies="pulsar")
+                    _append(draft, IMBALANCE_HISTORY, imbalance_rows(self.spark, batch, draft), when)
+                    latest |= {dump.thing: dump.moment_ms for dump in round_.dumps}
+            if not draft.has(SUBSCRIPTION_LOADS):
+                self._run("assign", draft, draft, "flag", "pulsar", policies="pulsar")
+            draft.fill(*HISTORIES)
+            self._report(draft)
+            rows_written = draft.sizes(*ABOUT, *HISTORIES)
+            draft.write_json(JSON, {"job": JOB, "batches": batch + 1, "tables": rows_written})
+            state = State(batch, self._query(), latest, moments_in_use(self.spark, draft, moments))
+            draft.documents[_STATE] = msgspec.json.encode(state)
+
+    def _import(self, dumps: Sequence[Dump], draft: Draft) -> Tables:
         """Import these files only, through links with the same relative paths."""
+        files = draft.work / f"files-{uuid.uuid4().hex[:8]}"
+        assert isinstance(files, Path)
         for dump in dumps:
-            link = folder / "files" / dump.name
+            link = files / dump.name
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(dump.path)
-        self._run(
-            "import", folder / "files", folder / "tables", MAX_INPUT, **{CLUSTERS: self.clusters, ALLOW_EMPTY: "true"}
-        )
+        # Its parts are in the folders of this run; those that are merged, and so written anew, are removed at its end.
+        fresh = Draft(draft.root, draft.run_id, job=JOB)
+        self._run("import", files, fresh, MAX_INPUT, **{CLUSTERS: self.clusters, ALLOW_EMPTY: "true"})
+        return fresh
 
-    def _run(self, job: str, source: Place, target: Path, *names: str, **own: str) -> None:
+    def _run(self, job: str, source: Place | Tables, target: Draft, *names: str, **own: str) -> None:
         """Run another job with those of our options that are named, and with ``own`` ones."""
         settings = own | {name: value for name, value in self.options.settings.items() if name in names}
-        job_called(job)(self.spark, source, target, JobOptions(settings, run_id=self.options.run_id))
+        job_called(job)(self.spark, source, target, JobOptions(settings, run_id=target.run_id))
 
-    def _place(self, batch: int, folder: Path, rounds: Sequence[Round], state: State) -> None:
-        before = current_run(self.target, JOB)
-        moments, latest = state.moments, state.latest
-        assigned = folder / "assigned"
-        histories: dict[Table, list[DataFrame]] = {table: [] for table in HISTORIES}
-        with replacing(self.target, JOB) as draft:
-            own, earlier = Path(str(draft.folder)), before
-            for number, round_ in enumerate(rounds):
-                tables = folder / f"round-{number}" / "tables"
-                moments |= {dump.name: dump.moment_ms for dump in round_.dumps}
-                last = number == len(rounds) - 1
-                merged = own if last else folder / f"round-{number}" / "merged"
-                merged.mkdir(exist_ok=True)
-                place = draft if last else Draft(JOB, merged)
-                merge(self.spark, before, tables, moments, place, late=round_.late)
-                stamp = Stamp(self.options.run_id, datetime.fromtimestamp(round_.moment_ms / 1000, UTC))
-                brokers = broker_rows(self.spark, batch, tables if round_.late else merged)
-                histories[BROKER_HISTORY].append(stamp.on_frame(brokers))
-                if last or not round_.late:
-                    assigned = folder / f"round-{number}" / "assigned"
-                    self._run("assign", merged, assigned, "flag", "pulsar", policies="pulsar")
-                if not round_.late:
-                    imbalance = imbalance_rows(self.spark, batch, assigned)
-                    histories[IMBALANCE_HISTORY].append(stamp.on_frame(imbalance))
-                    latest |= {dump.thing: dump.moment_ms for dump in round_.dumps}
-                before = merged
-            for table, frames in histories.items():
-                if frames:
-                    rows = reduce(type(frames[0]).unionByName, frames).coalesce(1)
-                    draft.write_frame(table, rows.sortWithinPartitions("snapshot_time", *table.names))
-                carry(table, earlier, draft.table(table))
-                draft.fill(table)
-            self._report(draft, assigned, folder / "report")
-            rows_written = draft.rows(*ABOUT, *HISTORIES)
-            write_json(draft.folder, f"{JOB}.json", {"job": JOB, "batches": batch + 1, "tables": rows_written})
-            state = State(batch, self._query(), latest, moments_in_use(self.spark, own, moments))
-            write_json(draft.folder, _STATE, msgspec.to_builtins(state))
-
-    def _report(self, draft: Draft, assigned: Path, scratch: Path) -> None:
-        """Write what ``fleet open`` reads: the current assignments and the summary."""
-        _adopt(draft, assigned, "assign.json")
-        read = draft.rows(*ABOUT)
+    def _report(self, draft: Draft) -> None:
+        """Write the summary that ``fleet open`` reads."""
+        read = draft.sizes(*ABOUT)
         bad: Counter[str] = Counter()  # records in the quarantine, by the table that lacks them
-        for (table, kind), count in counts_of(draft.folder / QUARANTINE.name, "table", "kind", summed="rows").items():
+        for (table, kind), count in draft.counts(QUARANTINE, "table", "kind", summed="rows").items():
             bad[table] += count if kind == BAD else 0
         imported = {"job": "import", "tables": read, "rows_out": read, "problem_rows": sum(bad.values())}
         imported["rows_in"] = {name: count + bad[name] for name, count in read.items()}
-        write_json(draft.folder, "import.json", imported)
-        self._run("report", draft.folder, scratch)
-        _adopt(draft, scratch, FILE_NAME, "report.json")
-
-    def _clean(self, folder: Path) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
+        draft.write_json("import.json", imported)
+        self._run("report", draft, draft)
 
 
-def _adopt(draft: Draft, result: Path, *documents: str) -> None:
-    """Make the tables and documents of another job part of this result."""
-    for table in EVERY_TABLE:
-        if (result / table.name).is_dir():
-            carry(table, result, draft.table(table))
-    for name in documents:
-        shutil.copyfile(result / name, str(draft.folder / name))
+def _append(draft: Draft, table: Table, rows: DataFrame, when: datetime) -> None:
+    """Add rows of one moment to a history."""
+    rows = stamped_frame(rows, when)
+    if len(draft.parts(table)) >= _MOST_PARTS:
+        rows = draft.load(rows.sparkSession, table, with_stamp=True).unionByName(rows)
+        draft.write_frame(table, rows.coalesce(1).sortWithinPartitions("snapshot_time", *table.names))
+    else:
+        draft.write_frame(table, rows.coalesce(1).sortWithinPartitions(*table.names), add=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,11 @@ from engine.errors import InputError, Problem
 from engine.failover.bulk import ConsumerList
 from engine.keyshared.model import Consumer, DeclaredRanges
 from engine.names import refuse_namespace, refuse_subscription
-from pipeline.manifests import parts_of
 from pipeline.reading.files import read_answer
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.schemas import SUBSCRIPTIONS
-from pipeline.storage import Place, for_arrow
+from pipeline.storage import for_arrow
+from pipeline.tables import Tables
 
 Key = tuple[str, str]
 """Namespace and subscription; an empty namespace means any."""
@@ -177,12 +177,12 @@ def _json_entries(data: bytes, source: str, column: str) -> Iterator[_Entry]:
 _KEY_SHARED: Final = "Key_Shared"
 
 
-def has_key_shared(folder: Place) -> bool:
-    """Whether an import under ``folder`` has a Key_Shared subscription.
+def has_key_shared(tables: Tables) -> bool:
+    """Whether an import has a Key_Shared subscription.
 
     Mostly the footers say so; else reads batch by batch up to the first one.
     """
-    return any(_has_key_shared(pq.ParquetFile(for_arrow(part))) for part in parts_of(folder / SUBSCRIPTIONS.name))
+    return any(_has_key_shared(pq.ParquetFile(for_arrow(part))) for part in tables.parts(SUBSCRIPTIONS))
 
 
 def _has_key_shared(part: pq.ParquetFile) -> bool:

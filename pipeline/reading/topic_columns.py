@@ -25,7 +25,7 @@ from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 BY_TOPIC: Final = (TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS)
 FEW: Final = (
     "cluster", "namespace", "bundle", "broker", "kind", "file", "domain", "subscription", "type",
-    "told_active_consumer",
+    "reported_active_consumer",
 )  # fmt: skip
 """Columns of these tables with so few different texts that each block can have all of them."""
 
@@ -206,7 +206,7 @@ _OF_TOPIC: Final = {
 }
 _OF_SUBSCRIPTION: Final = {
     "type": "type",
-    "told_active_consumer": "active_consumer_name",
+    "reported_active_consumer": "active_consumer_name",
     "msg_rate_out": "msg_rate_out_msgs_per_sec",
     "msg_throughput_out": "msg_throughput_out_bytes_per_sec",
     "msg_backlog_entries": "msg_backlog_entries",

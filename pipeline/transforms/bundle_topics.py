@@ -89,8 +89,10 @@ def mixed_producers(topics: DataFrame, listed: DataFrame, publishers: DataFrame)
     # Whatever a partition's number is, it has no hyphen (``engine.names.partition_index``).
     stem = fn.regexp_replace("topic", "-partition-[^-]+$", "").alias("stem")
     versions = publishers.select("cluster", "topic", "client_version", stem)
-    several = versions.groupBy("cluster", "stem").agg(fn.count_distinct("client_version").alias("count"))
-    several = several.where("count > 1")
+    several = versions.groupBy("cluster", "stem").agg(
+        fn.min("client_version").alias("first"), fn.max("client_version").alias("last")
+    )
+    several = several.where("first <> last").select("cluster", "stem")
     every = topics.select(*NAMESPACE, "topic").union(listed.where("not is_parent").select(*NAMESPACE, "topic"))
     there = every.select(*NAMESPACE, "topic", stem).join(several, ["cluster", "stem"], "left_semi").distinct()
     mixed = versions.join(several, ["cluster", "stem"], "left_semi")

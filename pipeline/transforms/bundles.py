@@ -27,8 +27,8 @@ from engine.bundles.columns import BundleMap, TopicColumns, bundle_map, sum_by
 from engine.config import BrokerSettings, ReleaseBehaviour
 from pipeline.batches import codes_of, same_text
 from pipeline.clusters import ByCluster
+from pipeline.runs import Parts
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_TOPICS, OCCUPANCY
-from pipeline.sink import Parts
 from pipeline.transforms.bundle_splits import child_columns, range_texts, split_columns
 from pipeline.transforms.bundle_topics import LOADS, boundaries_of, known_and_topics, owners_of
 
@@ -237,11 +237,11 @@ class _Task:
         columns = {
             "hash": pa.array(topics.hashes),
             "bundle": full.take(pa.array(places, mask=places < 0)),
-            "told_bundle": pc.binary_join_element_wise(rows["namespace"], rows["bundle"], "/"),
+            "reported_bundle": pc.binary_join_element_wise(rows["namespace"], rows["bundle"], "/"),
         }
         self.account.rows += len(places)
         self.account.nowhere += int((places < 0).sum())
-        differ = pc.not_equal(columns["bundle"], columns["told_bundle"])
+        differ = pc.not_equal(columns["bundle"], columns["reported_bundle"])
         self.account.elsewhere += pc.sum(differ).as_py() or 0
         arrays = [columns[name] if name in columns else rows[name] for name in BUNDLE_TOPICS.names]
         self.parts.write(BUNDLE_TOPICS, pa.Table.from_arrays(arrays, names=list(BUNDLE_TOPICS.names)))

@@ -29,8 +29,8 @@ from engine.failover.bulk_policies import (
 )
 from engine.failover.choose import rule_in_force
 from pipeline.batches import begins_of, byte_column, in_chunks, same_text
+from pipeline.runs import Parts
 from pipeline.schemas import ASSIGNMENTS
-from pipeline.sink import Parts
 from pipeline.transforms.units import NOW, SUMMED, SUMS, FleetUnits, columns_of_sums
 
 _RULES: Final = ("modulo", "ring", "first-connected")
@@ -167,7 +167,7 @@ class OwnersByRule:
         return task.closed()
 
     def _compare(self, account: OwnerAccount, here: _AtHand, rows: Any, local: Places, now: Choice) -> None:
-        reported = rows["told_active_consumer"]
+        reported = rows["reported_active_consumer"]
         if reported.null_count == len(reported):
             return
         ours = here.old_names.of(here.change.old_slots.of(local, now.before_place)).cast(pa.string())

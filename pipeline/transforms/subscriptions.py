@@ -13,9 +13,9 @@ from pyspark.sql import functions as fn
 
 from engine.admin.inference import MOST_ACTIVES
 from engine.names import SEGMENT
+from pipeline.runs import GROUP_LIMIT
 from pipeline.storage import Place
 from pipeline.transforms.units import UNITS, UNITS_TOGETHER
-from pipeline.writing import GROUP_LIMIT
 
 SUBSCRIPTION: Final = ("cluster", "namespace", "subscription")
 UNIT: Final = (*SUBSCRIPTION, "consumer_set")
@@ -46,8 +46,8 @@ def actives_of(rows: DataFrame, unit: Sequence[str]) -> DataFrame:
 
     At most ``MOST_ACTIVES``, so that a unit fits into a row; the order of the rows does not matter.
     """
-    seen = rows.where(fn.col("told_active_consumer").isNotNull())
-    active = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
+    seen = rows.where(fn.col("reported_active_consumer").isNotNull())
+    active = fn.struct("topic", "partition_index", fn.col("reported_active_consumer").alias("active"))
     # Ranked, not collected and cut: a subscription may have millions of topics. Spark keeps the first of each group.
     place = fn.row_number().over(Window.partitionBy(*unit).orderBy("topic", "partition_index"))
     first = seen.withColumn("place", place).where(fn.col("place") <= MOST_ACTIVES)
@@ -65,7 +65,7 @@ def numbered_rows(rows: DataFrame, units: Place, count: int) -> DataFrame:
     numbers = rows.sparkSession.read.schema(UNITS.ddl).parquet(str(units)).select(*UNIT, "unit")
     numbered = rows.join(fn.broadcast(numbers) if count <= _MOST_BROADCAST else numbers, [*UNIT])
     return numbered.select(
-        "unit", "topic", "partition_index", "told_active_consumer",
+        "unit", "topic", "partition_index", "reported_active_consumer",
         # The rules count with 0 where an answer has no rate.
         *(fn.coalesce(name, fn.lit(0.0)).alias(name) for name in ("msg_rate_out", "msg_throughput_out")),
     )  # fmt: skip

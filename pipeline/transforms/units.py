@@ -22,8 +22,7 @@ from engine.config import ReleaseBehaviour
 from engine.failover.bulk import ConsumerList
 from engine.failover.bulk_policies import Change, Places, change_of, unit_rules
 from pipeline.batches import same_text
-from pipeline.manifests import parts_of
-from pipeline.schemas import Table
+from pipeline.schemas import declared
 from pipeline.storage import Place, for_arrow
 
 SUMMED: Final = ("partitions", "moved", "msg_rate_out", "msg_throughput_out")
@@ -34,15 +33,22 @@ UNITS_TOGETHER: Final = 1024
 """Units in a row group of these files."""
 _SUMS_TOGETHER: Final = 1 << 16
 
-UNITS: Final = Table(
-    "units",
-    ("unit bigint", "cluster string", "namespace string", "subscription string", "consumer_set bigint",
-     "topic string", "start bigint", "end bigint", "names array<string>", "levels array<bigint>",
-     "new_names array<string>?",
-     "new_levels array<bigint>?"),
+UNITS: Final = declared(
+    "units", "The units of a run.", """
+    unit bigint
+    cluster, namespace, subscription
+    consumer_set bigint
+    topic
+    start bigint
+    end bigint
+    names array<string>
+    levels array<bigint>
+    new_names array<string>?
+    new_levels array<bigint>?
+    """,
 )  # fmt: skip
 """``topic``: its first one by name; ``start`` and ``end``: its slots. The new list is empty where nothing changes."""
-SUMS: Final = Table("sums", ("policy string", "slot bigint", *(f"{name} double" for name in SUMMED)))
+SUMS: Final = declared("sums", "", "policy, slot\n" + "\n".join(f"{name} double" for name in SUMMED))
 """What one task counted, for slots that occur; each row group is of one policy."""
 
 
@@ -105,10 +111,10 @@ def columns_of_sums(policy: str, slots: Places, values: NDArray[np.float64]) -> 
 class SlotSums:
     """The sums of all tasks, by policy and slot; holds the footers of their parts, some kB for 65,536 sums."""
 
-    def __init__(self, folder: Place) -> None:
+    def __init__(self, parts: Sequence[Place]) -> None:
         self._footers: dict[Place, Any] = {}
         self._groups: dict[str, list[tuple[int, int, Place, int]]] = defaultdict(list)
-        for part in parts_of(folder):
+        for part in parts:
             footer = self._footers[part] = pq.read_metadata(for_arrow(part))
             for number in range(footer.num_row_groups):
                 policy, slots = (footer.row_group(number).column(place).statistics for place in (0, 1))

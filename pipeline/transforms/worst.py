@@ -149,4 +149,4 @@ def worst_namespaces(
 
 
 def _columns(rows: DataFrame, table: Table) -> DataFrame:
-    return rows.select(*(fn.col(name).cast(kind).alias(name) for name, kind, _ in table.fields))
+    return rows.select(*(fn.col(column.name).cast(column.kind).alias(column.name) for column in table.columns))

@@ -7,26 +7,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SCHEMA_FILES = {
-    "brokers",
-    "bundles",
     "dashboard",
     "explain",
-    "fleet-diff",
     "keys",
     "producers",
-    "shed",
     "subscription",
 }
 SPELT_BY_HAND = {
-    "engine/views/brokers/document.py: brokers_document",
-    "engine/views/brokers/document.py: shed_document",
-    "engine/views/bundles/document.py: balance_document",
-    "engine/views/bundles/document.py: counted_document",
     "engine/views/bundles/document.py: curve_document",
-    "engine/views/bundles/document.py: expected_document",
     "engine/views/bundles/document.py: needed_document",
     "engine/views/failover/document.py: dashboard_document",
-    "engine/views/fleet/difference.py: fleet_difference_document",
     "engine/views/keys/document.py: keys_document",
     "engine/views/keys/document.py: partitions_document",
     "engine/views/producers/document.py: producers_document",

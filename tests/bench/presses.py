@@ -28,6 +28,7 @@ from engine.cluster.timeline import Timeline
 from engine.scenarios.opening import Opened, open_moments
 from engine.scenarios.synthetic import synthetic_keys, synthetic_producers, synthetic_state
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
+from engine.views.fleet.runs import result_at
 from tests.bench.pressing import SIZE, Paints, Taken, peer_ms
 from tests.bench.shedding import HOT, cluster
 from tests.bench.table import Row, lines
@@ -142,7 +143,7 @@ def _brokers(brokers: int) -> BrokersApp:
 
 
 def _fleet(folder: Path, rows: int) -> FleetApp:
-    return FleetApp(read_results(large_result(folder, rows)))
+    return FleetApp(read_results(result_at(large_result(folder, rows))))
 
 
 async def _presses(place: Place, size: Size) -> Taken:

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from engine.bulk_hashing import murmur3_bulk
 from engine.failover.bulk_ring import assign_modulo, cohorts, rings_of
 from pipeline.batches import byte_column
-from pipeline.manifests import parts_of
 from pipeline.schemas import ASSIGNMENTS
+from tests import fleet_results
 from tests.bench_spark.comparing import check_same
 from tests.bench_spark.synthetic import cluster_of, consumer_lists
 
@@ -67,7 +67,8 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
             f"""copy (
               with owned as (
                 select s.*, two_owners(unit, topic, partition_index::bigint) as packed
-                from '{source}/subscriptions/*.parquet' s join units using (subscription) where type = 'Failover'),
+                from {fleet_results.sql(source, "subscriptions")} s
+                join units using (subscription) where type = 'Failover'),
               told as (
                 select *, unnest([0, 1]) as pick from owned),
               named as (
@@ -91,7 +92,7 @@ def by_numpy(source: Path, target: Path) -> None:
     names = pa.array(rules.names)
     few = list(ASSIGNMENTS.few or ())
     writer = None
-    for part in parts_of(source / "subscriptions"):
+    for part in fleet_results.parts(source, "subscriptions"):
         file = pq.ParquetFile(part, read_dictionary=["cluster", "subscription", "namespace"])
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, use_threads=False).combine_chunks()
@@ -140,9 +141,12 @@ def _rows(table: Any, owners: Any, before: Any, moved: Any, at: int) -> Any:
 def check_equal(ours: Path, peer: Path) -> int:
     """Both wrote the same rows and the same loads; gives the number of rows."""
     count = check_same(
-        "the rows", ", ".join(ASSIGNMENTS.names), f"'{ours}/assignments/*.parquet'", f"'{peer}/assignments.parquet'"
+        "the rows",
+        ", ".join(ASSIGNMENTS.names),
+        fleet_results.sql(ours, "assignments"),
+        f"'{peer}/assignments.parquet'",
     )
     loads = f"""(select cluster, subscription, policy, consumer as active_consumer, partitions, msg_rate_out as rate
-                 from '{ours}/consumer_loads/*.parquet' where partitions > 0)"""
+                 from {fleet_results.sql(ours, "consumer_loads")} where partitions > 0)"""
     check_same("the loads", _LOAD_COLUMNS, loads, f"'{peer}/loads.parquet'")
     return count

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from engine.views.fleet.runs import result_at
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
@@ -131,11 +132,11 @@ class Benches:
             f"{taken.wall_sec / self.sizes.fleet * 1e6:.1f} s a million",
             None,
         )
-        summary = read_summary((target / "summary.json").read_bytes())
+        summary = read_summary(result_at(target).document("summary.json"))
         assert not summary.failed, f"jobs failed: {summary.failed}"
         assert summary.totals.topics == self.sizes.fleet
         first = summary.worst_subscriptions[0]
-        opened = spent(lambda: part_of(target, first.cluster, first.namespace, first.subscription))
+        opened = spent(lambda: part_of(result_at(target), first.cluster, first.namespace, first.subscription))
         yield Line("fleet open, enter", opened, "", None, "0.3 CPU s")
         shutil.rmtree(source)
         shutil.rmtree(target)

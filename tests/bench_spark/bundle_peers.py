@@ -5,7 +5,6 @@ Where a row has to go is all that differs: a sort in DuckDB, the same in Arrow, 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -14,24 +13,23 @@ import duckdb
 import pyarrow as pa
 
 from engine.config import CURRENT
+from engine.views.fleet.runs import Manifest
 from pipeline.clusters import reported
-from pipeline.sink import Parts
-from pipeline.stamps import Stamp
+from pipeline.runs import new_run
+from pipeline.stamps import new_run_id
+from pipeline.tables import tables_at
 from pipeline.transforms.bundles import WRITTEN, Brokers, BundleWork
+from tests import fleet_results
 from tests.bench_spark.comparing import check_same
 
 _ROWS_TOGETHER: Final = 1 << 18
 
 
 def _work(source: Path, target: Path, batches: Iterator[Any]) -> None:
-    for table in WRITTEN:
-        shutil.rmtree(target / table.name, ignore_errors=True)
-        (target / table.name).mkdir(parents=True)
-    parts = Parts(target, Stamp(), 0)
-    known = reported(source)
+    known = reported(tables_at(source))
     brokers = known.each(lambda own, cluster: Brokers({}, own.settings_of(cluster, {}, CURRENT), CURRENT))
-    BundleWork(brokers)(batches, parts)
-    parts.close()
+    with new_run(target, "peer", Manifest(new_run_id()), alone=True, keep=1) as draft, draft.writer() as parts:
+        BundleWork(brokers)(batches, parts)
 
 
 def _sql(source: Path) -> str:
@@ -39,9 +37,9 @@ def _sql(source: Path) -> str:
     return f"""
         select cluster, namespace, topic, true as has_stats, bundle, broker, publishers, consumers, msg_rate_in,
                msg_rate_out, msg_throughput_in, msg_throughput_out, null::bigint as lower, null::bigint as upper
-        from '{source}/topics/*.parquet'
+        from {fleet_results.sql(source, "topics")}
         union all by name
-        select cluster, namespace, lower, upper from '{source}/bundles/*.parquet'
+        select cluster, namespace, lower, upper from {fleet_results.sql(source, "bundles")}
         order by cluster, namespace, topic nulls first"""
 
 
@@ -63,7 +61,7 @@ def by_arrow(source: Path, target: Path) -> None:
 def check_equal(ours: Path, peer: Path) -> int:
     """Every table holds the same rows; gives the number of topics."""
     counts = [
-        check_same(table.name, ", ".join(table.names), *(f"'{each}/{table.name}/*.parquet'" for each in (ours, peer)))
+        check_same(table.name, ", ".join(table.names), *(fleet_results.sql(each, table.name) for each in (ours, peer)))
         for table in WRITTEN
     ]
     return counts[0]

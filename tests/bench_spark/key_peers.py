@@ -22,6 +22,7 @@ from engine.keyshared.policies import KeyPolicy, selector_of
 from pipeline.batches import byte_column
 from pipeline.jobs.keys_judging import space_words
 from pipeline.schemas import HOT_KEYS, KEY_SLOTS
+from tests import fleet_results
 from tests.bench_spark.comparing import check_same
 from tests.bench_spark.synthetic import key_consumer_lists
 
@@ -111,9 +112,11 @@ def _owners(selectors: list[tuple[str, KeyPolicy, Selector]]) -> Any:
 
 def check_equal(ours: Path, peer: Path) -> int:
     """Slots, loads and hot keys agree; gives the number of rows compared."""
-    loads = f"(select {_LOADS} from '{ours}/key_loads/*.parquet' where keys > 0)"
+    loads = f"(select {_LOADS} from {fleet_results.sql(ours, 'key_loads')} where keys > 0)"
     return (
-        check_same("slots", ", ".join(KEY_SLOTS.names), f"'{ours}/key_slots/*.parquet'", f"'{peer}/slots.parquet'")
+        check_same("slots", ", ".join(KEY_SLOTS.names), fleet_results.sql(ours, "key_slots"), f"'{peer}/slots.parquet'")
         + check_same("loads", _LOADS, loads, f"'{peer}/loads.parquet'")
-        + check_same("hot keys", ", ".join(HOT_KEYS.names), f"'{ours}/hot_keys/*.parquet'", f"'{peer}/hottest.parquet'")
+        + check_same(
+            "hot keys", ", ".join(HOT_KEYS.names), fleet_results.sql(ours, "hot_keys"), f"'{peer}/hottest.parquet'"
+        )
     )

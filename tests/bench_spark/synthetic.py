@@ -24,9 +24,8 @@ from pipeline.schemas import (
     SETTINGS,
     SUBSCRIPTIONS,
     TOPICS,
-    Table,
 )
-from pipeline.tables import write_rows
+from tests import fleet_results
 
 SUBSCRIPTION_COUNT: Final = 200
 NAMESPACE_COUNT: Final = 400
@@ -58,7 +57,7 @@ def write_failover(folder: Path, rows: int) -> None:
     rows_of_sets: list[Row] = [
         (cluster_of(at), name, list(names)) for at, (name, names) in enumerate(zip(sets, lists, strict=True))
     ]
-    write_rows(CONSUMER_SETS, _made(folder, CONSUMER_SETS), rows_of_sets)
+    fleet_results.put_table(folder, CONSUMER_SETS.name, CONSUMER_SETS.columns_of(rows_of_sets))
     chosen = ", ".join(f"('{cluster_of(at)}', {at}, {name}, {len(lists[at])})" for at, name in enumerate(sets))
     for part, (low, high) in enumerate(_ranges(rows)):
         sql = f"""
@@ -68,13 +67,13 @@ def write_failover(folder: Path, rows: int) -> None:
             select cluster, 'subscription-' || nr as subscription, parent_name || '-partition-' || i % 16 as topic,
                    'tenant-' || nr % 40 || '/namespace-' || nr as namespace, parent_name as partitioned_topic,
                    (i % 16)::int as partition_index, 'Failover' as type, consumers::int as consumers,
-                   consumer_set::bigint as consumer_set, null::varchar as told_active_consumer,
+                   consumer_set::bigint as consumer_set, null::varchar as reported_active_consumer,
                    (i * 7919 % 4001) / 8.0::double as msg_rate_out,
                    (i * 104729 % 40009) / 8.0::double as msg_throughput_out,
                    (i % 100)::bigint as msg_backlog_entries, 0::bigint as unacked_messages, 'broker.json' as file
             from (select *, 'persistent://tenant-' || nr % 40 || '/namespace-' || nr || '/orders-' || parent
                   as parent_name from row) join lists using (nr) order by i"""
-        _copy(sql, _part(folder, SUBSCRIPTIONS, part))
+        _copy(sql, fleet_results.put_part(folder, SUBSCRIPTIONS.name, part=part))
 
 
 def write_topics(folder: Path, rows: int) -> None:
@@ -86,9 +85,9 @@ def write_topics(folder: Path, rows: int) -> None:
         for cluster, name in ((cluster_of(at), f"tenant-{at % 40}/namespace-{at}") for at in range(NAMESPACE_COUNT))
         for place, bundle in enumerate(NamespaceBundles(name, boundaries))
     ]
-    write_rows(BUNDLES, _made(folder, BUNDLES), bundles)
+    fleet_results.put_table(folder, BUNDLES.name, BUNDLES.columns_of(bundles))
     for table in (LISTED, BUNDLE_REPORTS, BROKERS, SETTINGS):
-        write_rows(table, _made(folder, table), [])
+        fleet_results.put_table(folder, table.name, table.columns_of([]))
     for part, (low, high) in enumerate(_ranges(rows)):
         row = f"""(select range as i, range % {NAMESPACE_COUNT} as nr, 'tenant-' || nr % 40 || '/namespace-' || nr
                    as namespace, 'persistent://' || namespace || '/orders-' || i as topic from range({low}, {high}))"""
@@ -100,7 +99,7 @@ def write_topics(folder: Path, rows: int) -> None:
                    (i * 43 % 40001) / 8.0::double as msg_throughput_out, i as storage_size_bytes,
                    0::bigint as backlog_size_bytes, (i % 3)::int as publishers, (i % 4)::int as consumers,
                    'broker-stats' as kind, 'broker.json' as file from {row} order by i"""
-        _copy(topics, _part(folder, TOPICS, part))
+        _copy(topics, fleet_results.put_part(folder, TOPICS.name, part=part))
 
 
 def key_consumer_lists() -> dict[str, list[str]]:
@@ -214,16 +213,6 @@ def _topic(at: int, number: int | None = None) -> dict[str, object]:
 
 def _ranges(rows: int) -> Iterator[tuple[int, int]]:
     return ((low, min(low + ROWS_A_PART, rows)) for low in range(0, rows, ROWS_A_PART))
-
-
-def _made(folder: Path, table: Table) -> Path:
-    place = folder / table.name
-    place.mkdir(parents=True, exist_ok=True)
-    return place
-
-
-def _part(folder: Path, table: Table, part: int) -> Path:
-    return _made(folder, table) / f"part-{part:06d}.parquet"
 
 
 def _copy(sql: str, target: Path) -> None:

@@ -100,7 +100,7 @@ def test_the_script_for_spark_submit_begins_the_job_of_the_spark_application(mon
     with pytest.raises(SystemExit) as left:
         runpy.run_path(str(script), run_name="__main__")
     assert left.value.code == 1
-    assert begun == [("run", "/dumps", "/results/latest", None, {})]
+    assert begun == [("run", "/dumps", "/results/fleet", None, {"keep": "30"})]
 
 
 def test_container_file() -> None:

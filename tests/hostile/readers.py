@@ -10,6 +10,8 @@ from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any, Final
 
+from engine.views.fleet.runs import result_at
+
 KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "answers": (
         ("{}", "--once"),
@@ -138,7 +140,7 @@ def show_results(words: Sequence[str]) -> int:
 
     folder = Path(words[0])
     try:
-        results = read_results(folder)
+        results = read_results(result_at(folder))
     except InputError as error:
         return _refused(error)
     for keys in (("s", "down"), ("2", "slash", "a", "escape"), ("3",), ("4", "end")):
@@ -146,7 +148,7 @@ def show_results(words: Sequence[str]) -> int:
         asyncio.run(_press(app, *keys, "enter"))
         if app.chosen is not None:
             try:
-                session_of(folder, app.chosen)
+                session_of(result_at(folder), app.chosen)
             except InputError as error:
                 _refused(error)
     return 0

@@ -148,8 +148,9 @@ def test_a_sparse_file_of_a_gigabyte_in_place_of_a_list(read: Read, tmp_path: Pa
 
 @pytest.mark.parametrize("document", ["result", "manifest"])
 def test_a_pipe_in_a_folder_of_results(read: Read, tmp_path: Path, document: str) -> None:
-    (tmp_path / "out").mkdir()
-    os.mkfifo(tmp_path / "out" / {"result": "summary.json", "manifest": "balance.json"}[document])
+    (tmp_path / "out" / "runs").mkdir(parents=True)
+    (tmp_path / "out" / "latest").write_text("r") if document == "manifest" else None
+    os.mkfifo(tmp_path / "out" / {"result": "latest", "manifest": "runs/r.json"}[document])
     assert read("out", "fleet", "open", "out", "--once").code == 2
 
 

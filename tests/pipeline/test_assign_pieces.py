@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs import assign_loads, assign_units, job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS
-from pipeline.tables import PartWriter, write_rows
+from pipeline.tables import PartWriter, parts_in
 from pipeline.transforms import subscriptions, units
 from pipeline.transforms.units import FleetUnits, SlotSums, columns_of_sums
+from tests import fleet_results
 from tests.pipeline.test_fleet import Fleet, rows_of
 
 TABLES = ("assignments", "consumer_loads", "subscription_loads")
@@ -52,23 +52,19 @@ def spread(source: Path, seed: int) -> None:
     Rates become multiples of 1/8, whose sums do not depend on the order.
     """
     chance = random.Random(seed)
-    (part,) = (source / SUBSCRIPTIONS.name).glob("*.parquet")
-    rows = pq.read_table(part).to_pylist()
+    rows = rows_of(source, SUBSCRIPTIONS.name)
     sets = {row["consumer_set"]: row["names"] for row in rows_of(source, "consumer_sets")}
     for row in rows:
         names = sets[row["consumer_set"]]
         row["cluster"] = chance.choice("ab")
-        row["told_active_consumer"] = chance.choice([None, *names])
+        row["reported_active_consumer"] = chance.choice([None, *names])
         row["msg_rate_out"], row["msg_throughput_out"] = chance.randrange(800) / 8, chance.randrange(800) / 8
     chance.shuffle(rows)
-    part.unlink()
-    (of_sets,) = (source / CONSUMER_SETS.name).glob("*.parquet")
-    of_sets.unlink()
-    write_rows(CONSUMER_SETS, of_sets.parent, [(cluster, *each) for cluster in "ab" for each in sets.items()])
+    of_sets = CONSUMER_SETS.columns_of([(cluster, *each) for cluster in "ab" for each in sets.items()])
+    fleet_results.put_table(source, CONSUMER_SETS.name, of_sets, run_id="spread")
     for number in range(3):
-        writer = PartWriter(SUBSCRIPTIONS, part.parent, number)
-        writer.write(pa.Table.from_pylist(rows[number::3]).select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS.arrow))
-        writer.close()
+        some = pa.Table.from_pylist(rows[number::3]).select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS.arrow)
+        fleet_results.put_table(source, SUBSCRIPTIONS.name, some, run_id="spread", part=number)
 
 
 @pytest.mark.parametrize("changed", [{}, {"add": "new", "kill": "c1"}], ids=["as it is", "changed"])
@@ -88,8 +84,8 @@ def test_the_result_does_not_depend_on_how_many_units_are_held_at_a_time(
         if table == "assignments":  # a task writes its rows in the order of its pieces
             one, other = (sorted(rows, key=lambda row: json.dumps(row, default=str)) for rows in (one, other))
         assert one == other != []
-    assert (whole / "assign.json").read_bytes() == (pieces / "assign.json").read_bytes()
-    summary = json.loads((whole / "assign.json").read_bytes())
+    assert fleet_results.text_of(whole, "assign.json") == fleet_results.text_of(pieces, "assign.json")
+    summary = json.loads(fleet_results.text_of(whole, "assign.json"))
     assert [rules["cluster"] for rules in summary["rules"]] == ["a", "b"]
     assert 0 < summary["agreement"]["agreeing"] < summary["agreement"]["reported"]
 
@@ -106,7 +102,7 @@ def test_sums_of_a_range_of_slots_are_those_of_all_tasks_that_have_some(tmp_path
         for columns in columns_of_sums("flag_on", np.array(slots), np.array(values)):
             writer.write(columns)
         writer.close()
-    sums = SlotSums(tmp_path)
+    sums = SlotSums(parts_in(tmp_path))
     for begin in range(0, 100, 7):
         end = min(begin + 13, 100)
         assert sums.of("flag_on", begin, end)[0].tolist() == expected[begin:end]

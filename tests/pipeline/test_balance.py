@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -22,9 +20,11 @@ from engine.balance.settings import default_load_settings
 from engine.config import behaviour_of
 from engine.errors import InputError, Rejection
 from engine.views.fleet.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
+from engine.views.fleet.runs import result_at
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions, JobResult
+from tests import fleet_results
 from tests.pipeline.load_report_folders import SHEDDERS, random_cluster, report, save
 from tui.sources.fleet_brokers import brokers_of
 
@@ -40,7 +40,7 @@ def run(spark: SparkSession, job: str, source: Path, target: Path, **settings: s
 
 
 def rows(target: Path, table: str) -> list[dict[str, Any]]:
-    return pq.read_table(target / table).to_pylist()
+    return fleet_results.rows(target, table)
 
 
 def inputs_of(*folders: Path) -> ShedInputs:
@@ -140,23 +140,23 @@ def test_the_fullest_brokers_come_first(fleet: tuple[Path, Path]) -> None:
 
 def test_the_totals_are_those_of_the_tables(fleet: tuple[Path, Path]) -> None:
     _, target = fleet
-    summary = json.loads((target / "balance.json").read_text())
+    summary = fleet_results.document(target, "balance.json")
     unloads = rows(target, "balance_unloads")
     assert summary["totals"]["unloads"] == len(unloads) == summary["tables"]["balance_unloads"]
     assert summary["totals"]["next_unloads"] == sum(row["cycle"] == 1 for row in unloads)
     assert summary["totals"]["topics_interrupted"] == sum(row["topics"] for row in unloads)
     assert summary["totals"]["max_usage"] == max(row["usage"] for row in rows(target, "balance_brokers"))
-    stamps = {(row["run_id"], row["snapshot_time"]) for row in [*unloads, *rows(target, "balance_clusters")]}
-    assert len(stamps) == 1 and None not in next(iter(stamps))
+    stamps = {row["snapshot_time"] for row in [*unloads, *rows(target, "balance_clusters")]}
+    assert len(stamps) == 1 and None not in stamps
 
 
 def test_the_brokers_of_a_cluster_open_from_the_result(fleet: tuple[Path, Path]) -> None:
     source, target = fleet
-    given, question = brokers_of(target, "eu-3")
+    given, question = brokers_of(result_at(target), "eu-3")
     assert question.cycles == CYCLES
     assert given.inputs.loads == inputs_of(source / "eu-3").loads
     with pytest.raises(InputError):
-        brokers_of(target, "eu-99")
+        brokers_of(result_at(target), "eu-99")
 
 
 def test_recordings_of_real_brokers_are_forecast_as_the_scalar_rules_do(spark: SparkSession, tmp_path: Path) -> None:
@@ -182,13 +182,13 @@ def test_a_run_has_the_forecast_in_its_summary_and_conditions(spark: SparkSessio
     topic = {"msgRateIn": 1.0, "subscriptions": {}, "publishers": []}
     save(source / "eu" / "persistent%3A%2F%2Fshop%2Forders%2Fx.json", topic)
     result = run(spark, "run", source, target, **{"balance.cycles": "3", "minUnloadMessage": "5"})
-    summary = read_summary((target / "summary.json").read_bytes())
+    summary = read_summary(fleet_results.text_of(target, "summary.json"))
     assert summary.failed == {} and "balance" in summary.jobs
     assert summary.balance.cycles == 3 and summary.balance.brokers == 2
     assert (summary.worst_brokers[0].broker, summary.worst_brokers[0].next_outcome) == ("a:1", "sheds")
     assert {unload.source for unload in summary.next_unloads} == {"a:1"}
     assert len(summary.next_unloads) == summary.balance.next_unloads > 0
-    assert json.loads((target / "balance.json").read_text())["question"]["settings"] == {"minUnloadMessage": "5"}
+    assert fleet_results.document(target, "balance.json")["question"]["settings"] == {"minUnloadMessage": "5"}
     conditions = conditions_of("run", ["broker_usage>89", "broker_usage>91", "unloads>0", "loops>1000"])
     assert [condition.is_met(figures_of_result(result)) for condition in conditions] == [True, False, True, False]
     assert failures_of(figures_of_summary(summary), conditions) == ["broker_usage>89 is met", "unloads>0 is met"]
@@ -198,7 +198,7 @@ def test_a_run_without_load_reports_goes_without_the_forecast(spark: SparkSessio
     topic = {"msgRateIn": 1.0, "subscriptions": {}, "publishers": []}
     save(tmp_path / "in" / "persistent%3A%2F%2Fshop%2Forders%2Fx.json", topic)
     run(spark, "run", tmp_path / "in", tmp_path / "out")
-    summary = read_summary((tmp_path / "out" / "summary.json").read_bytes())
+    summary = read_summary(fleet_results.text_of(tmp_path / "out", "summary.json"))
     assert "balance" not in summary.jobs and summary.failed == {} and summary.worst_brokers == ()
     with pytest.raises(InputError, match="load-report"):
         run(spark, "balance", tmp_path / "out", tmp_path / "other")
@@ -249,7 +249,7 @@ def test_clusters_that_give_metrics_in_place_of_load_reports_are_forecast_each_f
     assert (eu["load_manager"], eu["release"], eu["brokers"], eu["reports"]) == ("extensible", "4.2.4", 2, 2)
     assert eu["topics"] == sum(load.topics for load in inputs.loads) > 0
     # The answers of each cluster are in the result, so that its screen opens from it alone.
-    given, _ = brokers_of(target, "eu")
+    given, _ = brokers_of(result_at(target), "eu")
     assert given.inputs.loads == inputs.loads
     known = {row["broker"] for row in rows(target, "brokers")}
     assert {load.broker for load in inputs.loads} < known

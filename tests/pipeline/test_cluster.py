@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import SETTINGS
+from tests import fleet_results
 from tests.patience import HANG_S
 from tests.pipeline.test_fleet import Fleet
 
@@ -40,7 +41,8 @@ from pipeline.schemas import SETTINGS
 from pipeline.session import open_session
 from pipeline.sink import write_by_engine
 from pipeline.transforms.owners import OwnerAccount
-from pipeline.writing import replacing
+from pipeline.runs import new_run
+from engine.views.fleet.runs import Manifest
 
 master, source, target, attempts, marks = sys.argv[1], *map(Path, sys.argv[2:])
 
@@ -87,10 +89,10 @@ settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m", "spa
 with open_session(master, settings, small=True) as spark:
     rows = spark.range(0, 8, 1, 8).mapInArrow(where, "place string").collect()
     places = [json.loads(row.place) for row in rows]
-    with replacing(attempts, "import") as draft:
+    with new_run(attempts, "import", Manifest("one")) as draft:
         accounts = write_by_engine(spark.range(0, 8000, 1, 8), draft, work, OwnerAccount)
     job_called("assign")(spark, source, target, JobOptions({"policies": "all"}, run_id="one"))
-    job_called("bundles")(spark, source, target, JobOptions(run_id="one"))
+    job_called("bundles")(spark, source, target, JobOptions(run_id="two"))
 print(json.dumps({"places": places, "rows": sum(each.rows for each in accounts), "tasks": len(accounts)}))
 """
 
@@ -158,7 +160,7 @@ def answers(port: int) -> bool:
 
 
 def rows_of(folder: Path, table: str) -> list[tuple[object, ...]]:
-    return duckdb.sql(f"select * from '{folder}/{table}/*.parquet' order by all").fetchall()
+    return duckdb.sql(f"select * from {fleet_results.sql(folder, table)} order by all").fetchall()
 
 
 @pytest.fixture(scope="module")
@@ -188,12 +190,12 @@ def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machi
     for _, *files in result["places"]:
         assert all("ringside.zip" in file and str(folder) in file for file in files), files
     job_called("assign")(spark, source, near, JobOptions({"policies": "all"}, run_id="one"))
-    job_called("bundles")(spark, source, near, JobOptions(run_id="one"))
+    job_called("bundles")(spark, source, near, JobOptions(run_id="two"))
     for table in ("assignments", "consumer_loads", "subscription_loads", "bundle_topics", "bundle_splits"):
         assert rows_of(far, table) == rows_of(near, table)
         assert rows_of(far, table)
     for name in ("assign.json", "bundles.json"):
-        assert (far / name).read_bytes() == (near / name).read_bytes()
+        assert fleet_results.text_of(far, name) == fleet_results.text_of(near, name)
 
 
 @pytest.mark.xdist_group("spark")
@@ -205,5 +207,6 @@ def test_failed_and_speculative_attempts_leave_each_row_once(ran: tuple[Path, di
     name = SETTINGS.names.index("name")
     rows = rows_of(folder / "attempts", SETTINGS.name)
     assert sorted(int(str(row[name])) for row in rows) == list(range(8000))
-    assert len(list((folder / "attempts" / "settings").glob("*.parquet"))) == 8
-    assert not list((folder / "attempts" / ".runs").glob("*/.staged*"))
+    parts = fleet_results.parts(folder / "attempts", "settings")
+    assert len(parts) == 8 and sorted(parts[0].parent.iterdir()) == parts
+    assert sorted(path.name for path in (folder / "attempts").iterdir()) == ["latest", "runs", "settings"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,15 +13,17 @@ from pyspark.sql import SparkSession
 from engine.cluster.owners import active_consumers
 from engine.errors import InputError
 from engine.views.fleet.difference import fleet_difference
+from engine.views.fleet.runs import result_at
 from pipeline.clusters import given_clusters
 from pipeline.jobs import check_places, job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.schemas import EVERY_TABLE
+from tests import fleet_results
 from tests.pipeline.load_report_folders import report, save
 from tui.cli.fleet.screen import session_of
 from tui.fleet.screen import Chosen
 from tui.sources.fleet_part import part_of
-from tui.sources.fleet_runs import RunTables, columns_of, runs_of
+from tui.sources.fleet_runs import columns_of, runs_of
 
 BUNDLE: Final = "0x00000000_0xffffffff"
 PARTITIONS: Final = 12
@@ -60,14 +61,14 @@ def run(spark: SparkSession, job: str, source: Path, target: Path, **options: st
 
 def query(target: Path, text: str) -> list[tuple[Any, ...]]:
     """The rows of a query in which ``{table}`` is a table of the result."""
-    places = {table.name: f"'{target}/{table.name}/*.parquet'" for table in EVERY_TABLE}
+    places = {name: fleet_results.sql(target, name) for name in fleet_results.tables(target)}
     return duckdb.sql(text.format(**places)).fetchall()
 
 
 def rows_of(target: Path, table: str, rest: str = "") -> list[tuple[Any, ...]]:
     """The rows of one table by themselves, without what differs from run to run."""
     unlike = ", file" if table == "topics" else ""
-    return query(target, f"select * exclude (run_id, snapshot_time{unlike}) from {{{table}}} {rest} order by all")
+    return query(target, f"select * exclude (snapshot_time{unlike}) from {{{table}}} {rest} order by all")
 
 
 EAST: Final = {"activeConsumerFailoverConsistentHashing": "true"}
@@ -106,7 +107,7 @@ def test_the_settings_of_one_cluster_do_not_judge_another(both: Path) -> None:
     ]  # fmt: skip
     in_force = "select distinct cluster, policy from {subscription_loads} where in_force order by all"
     assert query(both, in_force) == [("east", "flag_on"), ("west", "flag_off")]
-    rules = json.loads((both / "assign.json").read_text())["rules"]
+    rules = fleet_results.document(both, "assign.json")["rules"]
     assert [(row["cluster"], row["consistent_hashing"]) for row in rules] == [("east", True), ("west", False)]
     modes = "select cluster, policy from {worst_subscriptions} where type = 'Key_Shared' order by all"
     assert query(both, modes) == [("east", "consistent_auto_split"), ("west", "auto_split")]
@@ -127,11 +128,10 @@ def test_every_row_about_a_namespace_names_its_tenant(both: Path) -> None:
     for table in EVERY_TABLE:
         if table.name in ("imbalance_history", "broker_history"):
             continue
-        folder = list((both / table.name).glob("*.parquet"))
-        if not folder:
+        if table.name not in fleet_results.tables(both):
             continue
         names = [row[0] for row in query(both, f"describe select * from {{{table.name}}}")]
-        assert names[0] == "cluster" and names[-3:] == ["tenant", "run_id", "snapshot_time"], table.name
+        assert names[0] == "cluster" and names[-2:] == ["tenant", "snapshot_time"], table.name
         if "namespace" in names:
             own = "nullif(split_part(namespace, '/', 1), '')"
             wrong = f"select count(*) from {{{table.name}}} where tenant is distinct from {own}"
@@ -139,7 +139,7 @@ def test_every_row_about_a_namespace_names_its_tenant(both: Path) -> None:
 
 
 def test_one_cluster_opens_with_its_own_consumers_and_settings(both: Path) -> None:
-    part = part_of(both, "west", "shop/orders", "failover")
+    part = part_of(result_at(both), "west", "shop/orders", "failover")
     consumers = {
         consumer.name
         for facts in part.snapshot.topics.values()
@@ -149,7 +149,7 @@ def test_one_cluster_opens_with_its_own_consumers_and_settings(both: Path) -> No
     assert consumers == {"west-a", "west-b", "west-c"} and len(part.snapshot.topics) == PARTITIONS
     assert part.snapshot.settings is not None
     assert part.snapshot.settings.loadBalancerNamespaceBundleMaxTopics == 10
-    east = part_of(both, "east", "shop/orders").snapshot.settings
+    east = part_of(result_at(both), "east", "shop/orders").snapshot.settings
     assert east is not None and east.loadBalancerNamespaceBundleMaxTopics != 10
 
 
@@ -241,7 +241,7 @@ def test_the_row_names_the_list_that_makes_its_number_and_enter_opens_it(spark: 
     columns = "max_over_even, idle, lists, worst_topic, worst_consumers, worst_active, spare_msg_rate"
     (row,) = query(tmp_path / "out", f"select {columns} from {{worst_subscriptions}}")
     assert row == (4.0, 3, 10, "persistent://shop/orders/orders-x-partition-0", 4, 1, 6.0)
-    session = session_of(tmp_path / "out", Chosen("", "shop/orders", "s", topic=row[3]))
+    session = session_of(result_at(tmp_path / "out"), Chosen("", "shop/orders", "s", topic=row[3]))
     state = session.timeline.state
     assert {consumer.name for consumer in state.subscriptions[session.subscription].consumers} == set("abcd")
     owners = [active_consumers(state, subscription) for subscription in state.subscriptions]
@@ -254,10 +254,10 @@ def test_nothing_usable_is_refused_and_the_earlier_result_stays(spark: SparkSess
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "zero.json").write_text("")
     run(spark, "import", tmp_path / "in", tmp_path / "out")
-    before = (tmp_path / "out" / "import.json").read_bytes()
+    before = fleet_results.text_of(tmp_path / "out", "import.json")
     with pytest.raises(InputError, match=r"zero\.json"):
         run(spark, "import", tmp_path / "empty", tmp_path / "out")
-    assert (tmp_path / "out" / "import.json").read_bytes() == before
+    assert fleet_results.text_of(tmp_path / "out", "import.json") == before
     assert query(tmp_path / "out", "select count(*) from {topics}") == [(PARTITIONS,)]
     done = job_called("import")(spark, tmp_path / "empty", tmp_path / "out", JobOptions({"allow-empty": "true"}))
     assert done.summary["tables"]["topics"] == 0  # type: ignore[index]
@@ -282,7 +282,7 @@ def test_two_runs_without_any_finding_or_moved_partition_can_be_compared(spark: 
     runs = []
     for day in ("monday", "tuesday"):
         run(spark, "run", tmp_path / "in", tmp_path / day, lint__pulsar="4.0.7")
-        runs.append(RunTables(tmp_path / day))
+        runs.append(result_at(tmp_path / day))
     for table in ("findings", "assignments", "subscription_loads", "worst_subscriptions"):
         assert query(tmp_path / "monday", f"select count(*) from {{{table}}}") == [(0,)], table
     columns, missing = columns_of(*runs)

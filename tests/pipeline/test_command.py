@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.jobs import MODULES, job_called
 from pipeline.jobs.result import JobOptions, JobResult
+from tests import fleet_results
 from tui.cli.main import main
 
 
@@ -75,6 +76,6 @@ def test_a_job_runs_from_the_command_line_and_prints_its_summary(tmp_path: Path)
     words = ["fleet", "import", str(source), str(tmp_path / "out"), "--master", "local[1]", "--json"]
     ran = subprocess.run([*ringside, *words], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == json.loads((tmp_path / "out" / "import.json").read_text())
+    assert json.loads(ran.stdout) == fleet_results.document(tmp_path / "out", "import.json")
     assert "import: 1 files found" in ran.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import fleet_results
 from tests.patience import HANG_S
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "a-priority-001-8p-hash"
@@ -52,6 +53,6 @@ def test_a_whole_run_works_through_a_connect_server(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert json.loads(ran.stdout.splitlines()[-1]) == ["pyspark.sql.connect.session", {}]
-    summary = json.loads((out / "summary.json").read_bytes())
+    summary = fleet_results.document(out, "summary.json")
     assert summary["jobs"] == ["import", "assign", "bundles", "lint"]
     assert summary["agreement"]["reported"] == summary["agreement"]["agreeing"] > 0

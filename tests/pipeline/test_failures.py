@@ -10,7 +10,8 @@ import pytest
 from engine.errors import InputError, RingsideError
 from pipeline.failures import failure_of
 from pipeline.schemas import SETTINGS
-from pipeline.tables import check_folder, write_rows
+from pipeline.tables import tables_at
+from tests import fleet_results
 
 PYTHON = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
@@ -74,11 +75,9 @@ def test_a_table_that_cannot_be_read_is_named_wherever_that_was_noticed(tmp_path
     java = JAVA.format("[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///o/x.parquet.  SQL", "")
     assert isinstance(failure_of("x", java), InputError)
     assert str(failure_of("x", java)).startswith("/o/x.parquet cannot be read")
-    folder = tmp_path / SETTINGS.name
-    folder.mkdir()
-    write_rows(SETTINGS, folder, [("", f"name {number}", f"value {number}", "f") for number in range(5_000)])
-    (part,) = folder.iterdir()
+    rows = SETTINGS.columns_of([("", f"name {number}", f"value {number}", "f") for number in range(5_000)])
+    part = fleet_results.put_table(tmp_path, SETTINGS.name, rows)
     assert str(failure_of("x", PYTHON.format(f"engine.errors.InputError: {part} is cut"))) == f"{part} is cut"
     part.write_bytes(part.read_bytes()[:3_000])
     with pytest.raises(InputError, match=rf"{part.name} is not a table settings: it cannot be read"):
-        check_folder(SETTINGS, folder)
+        tables_at(tmp_path).check(SETTINGS)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -27,10 +26,12 @@ from engine.failover.choose import choose, rule_in_force
 from engine.failover.model import Consumer
 from engine.hashing import utf16_order
 from engine.names import partitioned_name
+from engine.views.fleet.runs import Manifest, result_at
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.rows import consumer_set_id
+from pipeline.runs import new_run
 from pipeline.schemas import (
     BROKERS,
     BUNDLE_REPORTS,
@@ -41,8 +42,8 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
     TOPICS,
 )
-from pipeline.tables import write_rows
-from pipeline.writing import replacing
+from pipeline.stamps import new_run_id
+from tests import fleet_results
 from tests.engine.failover.scalar_policies import places
 from tui.sources.fleet_results import FINDINGS, read_results
 
@@ -88,32 +89,30 @@ class Fleet:
         consumers = Counter[str]()
         for (_, name), (_, names, _) in self.subscriptions.items():
             consumers[name] += len(names)
-        with replacing(folder, "import") as draft:
+        with new_run(folder, "import", Manifest(new_run_id())) as draft:
             topics = [
                 ("", name, name.partition(":")[0], space(name), parent(name, index), index, None, None, *rates,
                  0, 0, 2, consumers[name], "stats", "f") for name, (index, rates) in self.topics.items()
             ]  # fmt: skip
-            write_rows(TOPICS, draft.table(TOPICS), topics)
+            draft.write(TOPICS, topics)
             subscriptions = [
                 ("", group, name, space(name), parent(name, self.topics[name][0]), self.topics[name][0], kind,
                  len(names), consumer_set_id(names), None, rate, rate * 100, 0, 0, "f")
                 for (group, name), (kind, names, rate) in self.subscriptions.items()
             ]  # fmt: skip
-            write_rows(SUBSCRIPTIONS, draft.table(SUBSCRIPTIONS), subscriptions)
-            write_rows(
-                CONSUMER_SETS, draft.table(CONSUMER_SETS), [("", consumer_set_id(each), list(each)) for each in sets]
-            )
+            draft.write(SUBSCRIPTIONS, subscriptions)
+            draft.write(CONSUMER_SETS, [("", consumer_set_id(each), list(each)) for each in sets])
             bundles = [
                 ("", f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, "f")
                 for namespace, bounds in self.boundaries.items()
                 for place, bundle in enumerate(NamespaceBundles(namespace, bounds))
             ]
-            write_rows(BUNDLES, draft.table(BUNDLES), bundles)
+            draft.write(BUNDLES, bundles)
             listed = [("", "persistent://t/a/nobody-opened-it", "persistent", "t/a", False, "f"),
                       ("", "persistent://t/a/parent", "persistent", "t/a", True, "f")]  # fmt: skip
-            write_rows(LISTED, draft.table(LISTED), listed)
+            draft.write(LISTED, listed)
             for table in (BUNDLE_REPORTS, BROKERS, SETTINGS):
-                write_rows(table, draft.table(table), [])
+                draft.write(table, [])
 
 
 def parent(name: str, index: int) -> str:
@@ -125,7 +124,12 @@ def space(name: str) -> str:
 
 
 def rows_of(folder: Path, table: str) -> list[dict[str, Any]]:
-    return [row for part in sorted((folder / table).glob("*.parquet")) for row in pq.read_table(part).to_pylist()]
+    return fleet_results.rows(folder, table)
+
+
+def everything(out: Path) -> set[str]:
+    """The tables and documents of the latest run."""
+    return {*fleet_results.tables(out), *fleet_results.manifest(out)["documents"]}
 
 
 def ran(spark: SparkSession, job: str, folder: Path, **settings: str) -> JobResult:
@@ -239,21 +243,21 @@ def test_started_again_a_job_writes_the_same_summary_byte_for_byte(
 ) -> None:
     _, folder = fleet
     ran(spark, "assign", folder, policies="pulsar")
-    first = (folder / "assign.json").read_bytes()
+    first = fleet_results.text_of(folder, "assign.json")
     ran(spark, "assign", folder, policies="pulsar")
-    assert (folder / "assign.json").read_bytes() == first
+    assert fleet_results.text_of(folder, "assign.json") == first
 
 
 def test_a_wrong_option_is_refused_and_the_old_result_stays(spark: SparkSession, fleet: tuple[Fleet, Path]) -> None:
     _, folder = fleet
     ran(spark, "assign", folder, policies="flag_on")
-    before = (folder / "assign.json").read_bytes()
+    before = fleet_results.text_of(folder, "assign.json")
     for wrong in ({"kill": "nobody"}, {"policies": "best"}, {"colour": "red"}, {"pulsar": "1.0"}, {"flag": "maybe"}):
         with pytest.raises(InputError):
             ran(spark, "assign", folder, **wrong)
-    with pytest.raises(InputError, match="run the job import first"):
+    with pytest.raises(InputError, match="no result of a fleet"):
         job_called("assign")(spark, folder / "nowhere", folder, JobOptions())
-    assert (folder / "assign.json").read_bytes() == before
+    assert fleet_results.text_of(folder, "assign.json") == before
 
 
 def test_lists_from_a_file_replace_those_of_the_brokers(
@@ -385,13 +389,13 @@ def test_inferred_levels_and_lists_in_no_brokers_order_are_counted(
 def test_a_list_that_counts_up_is_assigned_as_one_level(spark: SparkSession, tmp_path: Path) -> None:
     names = [f"app-{number}" for number in range(12)]
     topics = [f"persistent://t/n/x-partition-{index}" for index in range(12)]
-    with replacing(tmp_path, "import") as draft:
+    with new_run(tmp_path, "import", Manifest(new_run_id())) as draft:
         rows = [
             ("", "s", topic, "t/n", "persistent://t/n/x", index, "Failover", 12, 1, None, 1.0, 9.0, 0, 0, "f")
             for index, topic in enumerate(topics)
         ]
-        write_rows(SUBSCRIPTIONS, draft.table(SUBSCRIPTIONS), rows)
-        write_rows(CONSUMER_SETS, draft.table(CONSUMER_SETS), [("", 1, names)])
+        draft.write(SUBSCRIPTIONS, rows)
+        draft.write(CONSUMER_SETS, [("", 1, names)])
     results: list[str] = []
     job_called("assign")(spark, tmp_path, tmp_path, JobOptions({"policies": "flag_off"}, results.append))
     active = {row["topic"]: row["active_consumer"] for row in rows_of(tmp_path, "assignments")}
@@ -474,29 +478,28 @@ def test_a_job_that_fails_costs_its_own_tables_only(
     cluster(source, "t/n", "4.2.4", flag=False, reports=True)
     run = job_called("run")
     run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
-    assert (out / "findings").is_dir() and (out / "lint.json").is_file()
+    assert {"findings", "lint.json"} <= everything(out)
 
     def broken(*_: object) -> None:
         raise RingsideError("no memory")
 
     monkeypatch.setattr("pipeline.jobs.lint.run", broken)
-    options = JobOptions({"assign.policies": "pulsar", "keep-history": "3"})
+    options = JobOptions({"assign.policies": "pulsar", "keep": "3"})
     result = run(spark, source, out, options)
     assert result.summary["failed"] == {"lint": "no memory"}
-    summary = read_summary((out / "summary.json").read_bytes())
+    summary = read_summary(fleet_results.text_of(out, "summary.json"))
     assert (summary.failed, "lint" in summary.jobs, "assign" in summary.jobs) == ({"lint": "no memory"}, False, True)
-    assert not (out / "lint.json").exists() and not (out / "findings").exists()
-    kept = out / "history" / options.run_id
-    assert (kept / "summary.json").read_bytes() == (out / "summary.json").read_bytes()
-    assert rows_of(kept, "assignments") == rows_of(out, "assignments") != []
+    assert everything(out).isdisjoint({"lint.json", "findings"})
+    assert len(fleet_results.run_ids(out)) == 2 and fleet_results.manifest(out)["run_id"] == result.run_id
+    assert rows_of(out, "assignments") != []
     # A report that fails leaves no summary of another run beside the new tables, nor does a job that is left out.
-    assert (out / "balance.json").is_file()
+    assert "balance.json" in everything(out)
     for report in source.rglob("*load-report*"):
         report.unlink()
     monkeypatch.setattr("pipeline.jobs.reporting.run", broken)
     with pytest.raises(RingsideError, match="no memory"):
         run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
-    assert not (out / "summary.json").exists() and not (out / "worst_subscriptions").exists()
-    assert not (out / "balance.json").exists() and not (out / "balance_brokers").exists()
-    opened = read_results(out)
-    assert opened.complaint and len(opened.listing(FINDINGS)) == 0 and (out / "assignments").is_dir()
+    gone = {"summary.json", "worst_subscriptions", "balance.json", "balance_brokers"}
+    assert everything(out).isdisjoint(gone) and "assignments" in everything(out)
+    opened = read_results(result_at(out))
+    assert opened.complaint and len(opened.listing(FINDINGS)) == 0

@@ -12,19 +12,20 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from engine.admin.snapshot import read_answers
 from engine.errors import InputError, RingsideError
+from engine.views.fleet.runs import Manifest
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.import_tables import TableAccount, whole_namespaces
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading import files
+from pipeline.runs import Parts, new_run
 from pipeline.schemas import EVERY_TABLE
-from pipeline.sink import Parts
-from pipeline.tables import check_folder, write_rows
+from pipeline.tables import tables_at
+from tests import fleet_results
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 BY_NAME = {table.name: table for table in EVERY_TABLE}
@@ -41,14 +42,14 @@ def imported(spark: SparkSession, source: Path, target: Path, **options: str) ->
 
 def query(target: Path, table: str, columns: str = "*", where: str = "true") -> list[tuple[Any, ...]]:
     """Rows as DuckDB reads them."""
-    return duckdb.sql(f"select {columns} from '{target}/{table}/*.parquet' where {where} order by all").fetchall()
+    return duckdb.sql(f"select {columns} from {fleet_results.sql(target, table)} where {where} order by all").fetchall()
 
 
 def check(target: Path, result: JobResult) -> None:
     """Every table is as declared, and what came in is a row or in the quarantine."""
     tables: dict[str, int] = result.summary["tables"]  # type: ignore[assignment]
     for name, rows in tables.items():
-        assert check_folder(BY_NAME[name], target / name) == rows
+        assert tables_at(target).check(BY_NAME[name]) == rows
     aside: Counter[str] = Counter()
     for table, count in query(target, "quarantine", '"table", "rows"'):
         aside[table] += count
@@ -78,9 +79,9 @@ def test_an_installation_becomes_tables_that_add_up(spark: SparkSession, folder:
         assert (bundle is None) == (name not in snapshot.bundle_of_topic)
     lists = Counter(row[0] for row in query(tmp_path, "bundles", "namespace"))
     assert lists == Counter({namespace: len(each.ranges) for namespace, each in snapshot.bundles.items()})
-    first = (tmp_path / "import.json").read_bytes()
+    first = fleet_results.text_of(tmp_path, "import.json")
     imported(spark, RECORDINGS / folder, tmp_path)
-    assert (tmp_path / "import.json").read_bytes() == first
+    assert fleet_results.text_of(tmp_path, "import.json") == first
 
 
 def broker_stats(*names: str, bundle: str = "0x00000000_0xffffffff") -> dict[str, Any]:
@@ -208,12 +209,12 @@ def test_an_import_that_fails_leaves_the_old_result_whole(
     source, target = tmp_path / "in", tmp_path / "out"
     put(source, "broker-stats.json", broker_stats("one"))
     imported(spark, source, target)
-    before = (target / "import.json").read_bytes()
+    before = fleet_results.text_of(target, "import.json")
     put(source, "broker-stats.json", broker_stats("one", "two"))
     monkeypatch.setattr(importing, "_summary", lambda *_: {}["full"])
     with pytest.raises(KeyError):
         imported(spark, source, target)
-    assert (target / "import.json").read_bytes() == before
+    assert fleet_results.text_of(target, "import.json") == before
     assert query(target, "topics", "topic") == [("persistent://t/n/one",)]
 
 
@@ -225,7 +226,7 @@ def test_a_task_that_cannot_write_is_one_sentence(
     put(source, "broker-stats.json", broker_stats("one"))
 
     def write_nowhere(batches: Iterator[Any], parts: Parts) -> TableAccount:
-        (parts.folder / "gone" / "part.parquet").write_bytes(b"")
+        Path("gone", "part.parquet").write_bytes(b"")
         return TableAccount()
 
     monkeypatch.setattr(importing, "write_tables", write_nowhere)
@@ -266,7 +267,7 @@ def test_answers_about_one_topic_are_judged_alike_in_one_task_and_in_several(
     monkeypatch.setattr(files, "BYTES_PER_TASK", 1)
     monkeypatch.setattr(importing, "_BYTES_PER_TASK", 400)
     several = imported(spark, source, tmp_path / "several")
-    assert len(list((tmp_path / "several" / "topics").iterdir())) > 1
+    assert len(fleet_results.parts(tmp_path / "several", "topics")) > 1
     assert several.summary == one.summary
     assert several.summary["quarantined"]["topics"] == 4  # type: ignore[index]
     for table in tables:
@@ -292,8 +293,8 @@ def test_tables_of_topics_are_sorted_and_row_groups_end_with_a_namespace(
         put(source, f"{broker}/broker-stats-topics.json", document)
     check(tmp_path / "out", imported(spark, source, tmp_path / "out", clusters="one"))
     for table in ("topics", "subscriptions", "consumers", "publishers"):
-        (part,) = (tmp_path / "out" / table).iterdir()
-        names = pq.read_table(part)["topic"].to_pylist()
+        assert len(fleet_results.parts(tmp_path / "out", table)) == 1
+        names = fleet_results.frame(tmp_path / "out", table)["topic"].to_pylist()
         assert names == sorted(names)
         assert len(names) == 60 * (2 if table == "consumers" else 1)
     rows = np.repeat(np.arange(5), [12000, 8000, 400, 24000, 28])
@@ -331,9 +332,8 @@ def test_the_result_may_lie_among_the_answers(spark: SparkSession, tmp_path: Pat
 
 
 def test_an_empty_table_still_has_its_columns(tmp_path: Path) -> None:
+    with new_run(tmp_path, "import", Manifest("r")) as draft:
+        draft.fill(*EVERY_TABLE)
     for table in EVERY_TABLE:
-        folder = tmp_path / table.name
-        folder.mkdir()
-        write_rows(table, folder, [])
-        assert check_folder(table, folder) == 0
+        assert tables_at(tmp_path).check(table) == 0
         assert query(tmp_path, table.name) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import product
@@ -39,8 +38,8 @@ from pipeline.schemas import (
     KEY_SPREADS,
     SUBSCRIPTIONS,
 )
-from pipeline.tables import PartWriter, write_rows
-from pipeline.writing import replacing
+from pipeline.tables import tables_if_there
+from tests import fleet_results
 from tests.pipeline.driver_rows import rows_of_driver
 
 LISTS = {
@@ -88,7 +87,7 @@ def run(spark: SparkSession, source: Path, target: Path, **options: str) -> JobR
 
 
 def rows_of(target: Path, table: Any) -> list[dict[str, Any]]:
-    return pq.read_table(target / table.name).to_pylist()
+    return fleet_results.rows(target, table.name)
 
 
 @pytest.mark.parametrize("release", ["current", "3.0.0"])
@@ -192,7 +191,7 @@ def imported(folder: Path, lists: dict[str, tuple[str, ...]], subscriptions: Seq
         row = {
             "cluster": "", "subscription": subscription, "topic": f"persistent://a/b/{topic}", "namespace": "a/b",
             "type": "Key_Shared", "partitioned_topic": f"persistent://a/b/{topic}", "partition_index": -1,
-            "consumers": len(names), "consumer_set": number, "told_active_consumer": None, "file": "f.json",
+            "consumers": len(names), "consumer_set": number, "reported_active_consumer": None, "file": "f.json",
         }  # fmt: skip
         for name, values in columns.items():
             values.append(row.get(name, 0))
@@ -202,8 +201,7 @@ def imported(folder: Path, lists: dict[str, tuple[str, ...]], subscriptions: Seq
         "names": [list(names) for names in lists.values()],
     }
     for table, rows in ((SUBSCRIPTIONS, columns), (CONSUMER_SETS, sets)):
-        (folder / table.name).mkdir(parents=True)
-        pq.write_table(pa.table(rows, schema=table.arrow), folder / table.name / "part.parquet")
+        fleet_results.put_table(folder, table.name, pa.table(rows, schema=table.arrow))
     return folder
 
 
@@ -238,9 +236,10 @@ def run_without_trace(spark: SparkSession, tables: Path, out: Path) -> dict[str,
 def test_the_release_is_the_one_that_brokers_reported(
     given: dict[str, str], expected: tuple[str, str], tmp_path: Path
 ) -> None:
-    with replacing(tmp_path, "import") as draft:
-        brokers = [("", "b1:8080", "3.2.3", 0, 0, "b1.json"), ("", "b2:8080", "3.0.2", 0, 0, "b2.json")]
-        write_rows(BROKERS, draft.table(BROKERS), brokers)
+    brokers: list[tuple[object, ...]] = [
+        ("", "b1:8080", "3.2.3", 0, 0, "b1.json"), ("", "b2:8080", "3.0.2", 0, 0, "b2.json")
+    ]  # fmt: skip
+    fleet_results.put_table(tmp_path, BROKERS.name, BROKERS.columns_of(brokers))
     rules = read_options(given, tmp_path).rules.of("")
     assert (rules.behaviour.label, rules.in_force.release_basis.value) == expected
     assert (rules.behaviour.key_shared_ring == "name_nul_i") is (expected[0] == "3.2.3")
@@ -255,8 +254,8 @@ def test_what_the_driver_reads_does_not_depend_on_keys_and_subscriptions(
         folder = tmp_path / str(subscriptions)
         names = [f"s-{number}" for number in range(subscriptions)]
         tables = imported(folder / "in", {"t-0": ("a", "b")}, names[1:])
-        (tables / BROKERS.name).mkdir()
-        write_rows(BROKERS, tables / BROKERS.name, [("", "b1:8080", "3.2.3", 0, 0, "f.json")])
+        brokers = BROKERS.columns_of([("", "b1:8080", "3.2.3", 0, 0, "f.json")])
+        fleet_results.put_table(tables, BROKERS.name, brokers)
         lines = [f"a/b,{name},key-{number}" for name in names[:-1] for number in range(subscriptions)]
         (folder / "t.csv").write_text("\n".join(["namespace,subscription,key", *lines]) + "\n")
         with monkeypatch.context() as patch:
@@ -288,13 +287,10 @@ def test_key_shared_subscriptions_are_looked_for_in_footers_first(
     for number, types in enumerate(parts):
         columns: dict[str, list[object]] = {name: [0] * len(types) for name in SUBSCRIPTIONS.names}
         columns |= {field.name: [""] * len(types) for field in SUBSCRIPTIONS.arrow if field.type == pa.string()}
-        (folder := tmp_path / SUBSCRIPTIONS.name).mkdir(exist_ok=True)
         rows = pa.table(columns | {"type": types}, schema=SUBSCRIPTIONS.arrow)
-        writer = PartWriter(SUBSCRIPTIONS, folder, number)
-        writer.write(rows)
-        writer.close()
+        fleet_results.put_table(tmp_path, SUBSCRIPTIONS.name, rows, part=number)
     counted = rows_of_driver(spark, monkeypatch)
-    assert has_key_shared(tmp_path) is found
+    assert has_key_shared(tables_if_there(tmp_path)) is found
     assert counted == read
 
 
@@ -315,7 +311,7 @@ def test_a_trace_with_nothing_in_it_gives_empty_tables_and_keeps_the_quarantine(
 
 def test_half_an_import_is_refused_in_a_sentence(spark: SparkSession, tmp_path: Path) -> None:
     tables = imported(tmp_path / "in", {"t-0": ("a", "b")})
-    shutil.rmtree(tables / CONSUMER_SETS.name)
+    fleet_results.drop(tables, CONSUMER_SETS.name)
     with pytest.raises(InputError, match=f"no table {CONSUMER_SETS.name}; run the job import"):
         run_without_trace(spark, tables, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -7,7 +7,6 @@ import re
 import shutil
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -27,6 +26,7 @@ from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import FINDINGS, SUBSCRIPTIONS, WORST_NAMESPACES, WORST_SUBSCRIPTIONS
 from pipeline.transforms.findings import finding_row
+from tests import fleet_results
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
@@ -67,7 +67,7 @@ def test_findings_over_tables_are_those_over_answers(
     result = job_called("lint")(spark, out, out, JobOptions({"pulsar": release[1]} if release else {}))
     expected = (*doctor(source), *findings_of(why(read_moments(source))))
     assert len(expected) >= at_least
-    parts = [pq.read_table(part).to_pylist() for part in sorted((out / FINDINGS.name).glob("*.parquet"))]
+    parts = [fleet_results.rows(out, FINDINGS.name)]
     outcome = [tuple(row[name] for name in FINDINGS.names) for part in parts for row in part]
     assert sorted(outcome, key=repr) == sorted((finding_row("", each) for each in expected), key=repr)
     assert [row[5] for row in outcome] == sorted((row[5] for row in outcome), reverse=True)
@@ -121,34 +121,34 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     source, out = RECORDINGS / "f-inventory-2", tmp_path / "out"
     results: list[str] = []
     job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, results.append))
-    first = (out / "summary.json").read_bytes()
+    first = fleet_results.text_of(out, "summary.json")
     summary = read_summary(first)
     assert summary.jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
     assert sum(finding.count for finding in summary.findings) == summary.tables[FINDINGS.name] == 25
     assert summary.totals.topics == summary.tables["topics"] == 714
     assert [policy.policy for policy in summary.policies] == ["flag_off", "flag_on"]
     assert [policy.in_force for policy in summary.policies] == [True, False]
-    subscriptions = pq.read_table(out / WORST_SUBSCRIPTIONS.name).to_pylist()
+    subscriptions = fleet_results.rows(out, WORST_SUBSCRIPTIONS.name)
     uneven = [row["max_over_even"] for row in subscriptions if row["max_over_even"] is not None]
     assert uneven == sorted(uneven, reverse=True)
-    hot = [row for row in pq.read_table(out / FINDINGS.name).to_pylist() if row["rule"] == HOT_PARTITION]
+    hot = [row for row in fleet_results.rows(out, FINDINGS.name) if row["rule"] == HOT_PARTITION]
     assert [(row["topic"].rpartition("/")[2], row["subscription"]) for row in hot] == [("invoice-168", "")]
     assert sum(row["findings"] for row in subscriptions) == 25 - len(hot)
-    dispatchers = pq.read_table(out / SUBSCRIPTIONS.name).to_pylist()
+    dispatchers = fleet_results.rows(out, SUBSCRIPTIONS.name)
     for row in subscriptions:
         same = ("namespace", "subscription", "type")
         mine = [dispatcher for dispatcher in dispatchers if all(dispatcher[name] == row[name] for name in same)]
         assert row["msg_rate_out"] == pytest.approx(sum(row["msg_rate_out"] for row in mine), abs=1e-6)
         assert row["msg_backlog_entries"] == sum(row["msg_backlog_entries"] for row in mine)
     assert any(row["msg_rate_out"] for row in subscriptions)
-    namespaces = pq.read_table(out / WORST_NAMESPACES.name).to_pylist()
+    namespaces = fleet_results.rows(out, WORST_NAMESPACES.name)
     assert sum(row["topics"] for row in namespaces) == 714
     assert sum(row["msg_rate_in"] for row in namespaces) == pytest.approx(summary.totals.msg_rate_in)
     assert (namespaces[0]["worst_max_over_even"], namespaces[0]["worst_subscription"]) == (
         subscriptions[0]["max_over_even"], subscriptions[0]["subscription"],
     )  # fmt: skip
     job_called("report")(spark, out, out, JobOptions())
-    assert (out / "summary.json").read_bytes() == first
+    assert fleet_results.text_of(out, "summary.json") == first
     assert [job for text in results if text.endswith("…") for job in text.removesuffix(" …").split(", ")] == [
         "import", "assign", "keys", "bundles", "lint", "balance", "report",
     ]  # fmt: skip
@@ -164,7 +164,7 @@ def test_brokers_with_statistics_alone_are_counted_and_what_bundles_lack_is_repo
         (source / f"b-{broker}" / "broker-stats-topics.json").write_text(json.dumps(stats))
     for job in ("import", "bundles", "report"):
         job_called(job)(spark, source if job == "import" else out, out, JobOptions({}, result.append))
-    totals = read_summary((out / "summary.json").read_bytes()).totals
+    totals = read_summary(fleet_results.text_of(out, "summary.json")).totals
     assert (totals.topics, totals.brokers, totals.bundles) == (3, 3, 0)
     assert "bundles: 0 topics placed" in result
     assert any("3 topics belong to namespaces whose bundles no answer lists" in text for text in result)
@@ -172,5 +172,5 @@ def test_brokers_with_statistics_alone_are_counted_and_what_bundles_lack_is_repo
 
 def test_without_an_import_every_job_over_tables_says_what_to_do(tmp_path: Path) -> None:
     for job in ("lint", "report"):
-        with pytest.raises(InputError, match="run the job import first"):
+        with pytest.raises(InputError, match="no result of a fleet"):
             job_called(job)(None, tmp_path, tmp_path / "out", JobOptions())  # type: ignore[arg-type]

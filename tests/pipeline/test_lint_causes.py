@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -19,6 +17,7 @@ from pipeline.jobs.result import JobOptions
 from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.schemas import ANSWERS, FINDINGS
 from pipeline.transforms.findings import finding_row
+from tests import fleet_results
 from tests.engine.diagnosis.samples import NAMES, dump, sample
 
 RULES = {rule.id for rule in CAUSE_RULES}
@@ -41,17 +40,13 @@ def fleet_of_samples(folder: Path) -> dict[str, str]:
     return result
 
 
-def rows_of(out: Path, table: str) -> list[dict[str, Any]]:
-    return [row for part in sorted((out / table).glob("*.parquet")) for row in pq.read_table(part).to_pylist()]
-
-
 def test_a_fleet_of_faults_has_the_causes_of_each_dump(spark: SparkSession, tmp_path: Path) -> None:
     source, out = tmp_path / "in", tmp_path / "out"
     recordings = fleet_of_samples(source)
     assert len(set(recordings.values())) > 50
     job_called("import")(spark, source, out, JobOptions())
     job_called("lint")(spark, out, out, JobOptions())
-    rows = [row for row in rows_of(out, FINDINGS.name) if row["rule"] in RULES]
+    rows = [row for row in fleet_results.rows(out, FINDINGS.name) if row["rule"] in RULES]
     for namespace, name in recordings.items():
         expected = findings_of(why(read_moments(source / name)), namespace=namespace)
         mine = [row for row in rows if row["namespace"] == namespace]
@@ -68,7 +63,7 @@ def test_a_result_keeps_answers_by_namespace_and_those_for_all_apart(spark: Spar
     name = NAMES[0]
     dump(name, source)
     job_called("import")(spark, source, out, JobOptions())
-    kept = rows_of(out, ANSWERS.name)
+    kept = fleet_results.rows(out, ANSWERS.name)
     assert {row["namespace"] for row in kept} >= {EVERYWHERE, *namespaces_of(name)}
     assert {row["file"].rpartition("/")[2] for row in kept if row["namespace"] == EVERYWHERE} == {"runtime.json"}
     assert all(row["body"] for row in kept)

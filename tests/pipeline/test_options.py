@@ -24,7 +24,7 @@ from pipeline.storage import check_place, is_small, place_of
         ("lint", "loadBalancerNamespaceBundleMaxTopic", "did you mean loadBalancerNamespaceBundleMaxTopics"),
         ("run", "policies", "did you mean assign.policies?"),
         ("run", "asign.add", "did you mean assign.add"),
-        ("run", "kill", "did you mean assign.kill?"),
+        ("run", "kill", "or assign.kill?"),
         ("watch", "evry", "did you mean every?"),
         ("report", "x", "it knows top, and spark.*"),
     ],

@@ -12,9 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.config import CURRENT
-from pipeline.manifests import parts_of
-from pipeline.sink import Parts
-from pipeline.stamps import Stamp
+from pipeline.runs import Folders, Parts
 from pipeline.tables import PartWriter
 from pipeline.transforms.owners import _pieces, _Task
 from pipeline.transforms.units import SUMMED, SUMS, UNITS, FleetUnits, SlotSums
@@ -33,8 +31,7 @@ def fleet(tmp_path: Path) -> FleetUnits:
     ]
     writer.write(UNITS.columns_of(rows))
     writer.close()
-    (part,) = parts_of(tmp_path)
-    return FleetUnits(part, {"g": (CURRENT, False)})
+    return FleetUnits(tmp_path / writer.name, {"g": (CURRENT, False)})
 
 
 @pytest.mark.parametrize(("most_slots", "sizes"), [(10, [2, 2, 3, 2, 3]), (16, [3, 4, 4, 1]), (1000, [12])])
@@ -52,7 +49,7 @@ def test_a_piece_has_as_many_units_as_their_slots_allow(fleet: FleetUnits, most_
 def test_units_that_come_back_stay_while_there_is_room(
     fleet: FleetUnits, most_slots: int, kept: list[int], tmp_path: Path
 ) -> None:
-    task = _Task(replace(fleet, most_slots=most_slots), Parts(tmp_path, Stamp(), 0))
+    task = _Task(replace(fleet, most_slots=most_slots), Parts(Folders(tmp_path, "one", "assign"), None, 0))
     assert task.at_hand(np.array([0, 1, 2])).units.tolist() == [0, 1, 2]
     assert task.at_hand(np.array([1, 2, 3])).units.tolist() == kept
     assert task.at_hand(np.array([1, 3])).units.tolist() == kept
@@ -69,16 +66,18 @@ def test_sums_are_written_when_they_are_too_many(
     """Six times those of two units, thus of eight slots."""
     pairs = [np.array([0, 1]) + (2 * number if others else 0) for number in range(6)]
     sums = np.arange(1.0, 1 + len(SUMMED) * 2 * SLOTS).reshape(len(SUMMED), 2 * SLOTS)
-    with Parts(tmp_path, Stamp(), 0) as parts:
+    folders = Folders(tmp_path, "one", "assign", frozenset({SUMS.name}))
+    (tmp_path / folders.work).mkdir(parents=True)
+    with Parts(folders, None, 0) as parts:
         task = _Task(replace(fleet, most_sums=most_sums), parts)
         for pair in pairs:
             task.add("flag_on", task.at_hand(pair), sums)
         task.closed()
-        parts.close()
-    (part,) = parts_of(tmp_path / SUMS.name)
+        ((_, path),) = parts.close()
+    part = tmp_path / path
     assert pq.read_metadata(part).num_row_groups == groups
     expected = Counter(unit for pair in pairs for unit in pair.tolist())
-    result = SlotSums(tmp_path / SUMS.name).of("flag_on", 0, SLOTS * COUNT).reshape(len(SUMMED), COUNT, SLOTS)
+    result = SlotSums([part]).of("flag_on", 0, SLOTS * COUNT).reshape(len(SUMMED), COUNT, SLOTS)
     for unit in range(COUNT):
         half = sums[:, SLOTS * (unit % 2) : SLOTS * (unit % 2 + 1)]
         assert (result[:, unit] == expected[unit] * half).all()

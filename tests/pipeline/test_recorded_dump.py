@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import duckdb
@@ -11,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
+from tests import fleet_results
 from tests.playing.server import playing
 from tui.cli.commands import record
 from tui.cli.main import main
@@ -26,7 +26,7 @@ def test_a_recorded_cluster_goes_through_all_jobs(
     assert len(list(dump.iterdir())) == 2, "two moments of one cluster, which count once"
     result = job_called("run")(spark, dump, out, JobOptions())
     assert result.summary["failed"] == {}
-    summary = json.loads((out / "summary.json").read_bytes())
+    summary = fleet_results.document(out, "summary.json")
     assert summary["agreement"] == {"reported": 6, "agreeing": 6}
     (rule,) = summary["rules"]
     assert (rule["release"], rule["release_basis"], rule["flag_basis"]) == ("4.2.4", "reported", "reported")
@@ -35,7 +35,7 @@ def test_a_recorded_cluster_goes_through_all_jobs(
     assert summary["records"]["bad"] == 0
     assert {entry["kind"] for entry in summary["quarantine"]} == {"superseded"}
     subscriptions = duckdb.sql(
-        f"select subscription, type, count(*) from '{out}/subscriptions/**/*.parquet' group by all order by all"
+        f"select subscription, type, count(*) from {fleet_results.sql(out, 'subscriptions')} group by all order by all"
     ).fetchall()
     assert subscriptions[1:] == [
         ("__system_reader-reader-b6b7225a87", "Exclusive", 1), ("billing", "Failover", 6), ("ks", "Key_Shared", 1)

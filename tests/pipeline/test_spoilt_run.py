@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -16,7 +15,8 @@ from engine.errors import InputError
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import EVERY_TABLE, FINDINGS, HOT_KEYS, WORST_SUBSCRIPTIONS
+from pipeline.schemas import FINDINGS, HOT_KEYS, WORST_SUBSCRIPTIONS
+from tests import fleet_results
 
 
 def topic(rate: Any = 1.0, kind: str = "Failover", names: tuple[Any, ...] = ("a", "b")) -> dict[str, Any]:
@@ -63,22 +63,22 @@ def spoil(source: Path) -> None:
 def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSession, tmp_path: Path) -> None:
     source, out = tmp_path / "in", tmp_path / "out"
     spoil(source)
-    job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, run_id="this run"))
-    summary = read_summary((out / "summary.json").read_bytes())
+    job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, run_id="this-run"))
+    summary = read_summary(fleet_results.text_of(out, "summary.json"))
     assert summary.jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
     aside: Counter[tuple[str, str]] = Counter()
     for each in summary.quarantine:
         aside[each.source, each.table] += each.rows
     latest = max(path.stat().st_mtime for path in source.rglob("*.json*") if path.suffix != ".jsonl")
-    for table in (table for table in EVERY_TABLE if (out / table.name).exists()):
-        stamps = pq.read_table(out / table.name, columns=["run_id", "snapshot_time"])
-        assert set(stamps["run_id"].to_pylist()) <= {"this run"}, table.name
+    for name in fleet_results.tables(out):
+        stamps = fleet_results.frame(out, name, columns=["snapshot_time"])
+        assert {part.parent.name for part in fleet_results.parts(out, name)} == {"run_id=this-run"}, name
         for moment in set(stamps["snapshot_time"].to_pylist()):
-            assert moment.timestamp() == pytest.approx(latest, abs=1e-5), table.name
-    document = json.loads((out / "import.json").read_bytes())
+            assert moment.timestamp() == pytest.approx(latest, abs=1e-5), name
+    document = fleet_results.document(out, "import.json")
     for table, rows in document["rows_in"].items():
         assert rows == document["rows_out"][table] + aside["import", table], table
-    names = set(pq.read_table(out / "topics")["topic"].to_pylist())
+    names = set(fleet_results.frame(out, "topics")["topic"].to_pylist())
     assert {f"persistent://t/n/x-partition-{index}" for index in range(4)} <= names
     assert {"persistent://t/n/twins", "persistent://t/n/keys"} <= names
     assert sum("half-" in name for name in names) >= 20
@@ -87,25 +87,25 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
     assert aside["import", "files"] >= 2
     # Neither half a file nor one that was packed and cut is a broker; what they tell of topics is kept.
     assert summary.totals.brokers == 2
-    halves = [row for row in pq.read_table(out / "topics").to_pylist() if "half-" in row["topic"]]
+    halves = [row for row in fleet_results.rows(out, "topics") if "half-" in row["topic"]]
     assert {row["broker"] for row in halves} == {None}
     # Both load reports name the only bundle, so nothing else has to say where it begins and ends; the statistics at the
     # top, which name no broker, are of a cluster without a name.
-    bundles = sorted((row["cluster"], row["range"]) for row in pq.read_table(out / "bundles").to_pylist())
+    bundles = sorted((row["cluster"], row["range"]) for row in fleet_results.rows(out, "bundles"))
     assert bundles == [(cluster, "0x00000000_0xffffffff") for cluster in ("", "b1", "b2")]
     assert aside["keys", "key_events"] == 2
-    assert json.loads((out / "keys.json").read_bytes())["rows_out"] == 700
-    assert {row["key"] for row in pq.read_table(out / HOT_KEYS.name).to_pylist()} == {f"k{n}" for n in range(7)}
-    rules = {row["rule"] for row in pq.read_table(out / FINDINGS.name).to_pylist()}
+    assert fleet_results.document(out, "keys.json")["rows_out"] == 700
+    assert {row["key"] for row in fleet_results.rows(out, HOT_KEYS.name)} == {f"k{n}" for n in range(7)}
+    rules = {row["rule"] for row in fleet_results.rows(out, FINDINGS.name)}
     assert {"failover-duplicate-names", "key-duplicate-names"} <= rules
-    assert pq.read_table(out / WORST_SUBSCRIPTIONS.name).num_rows >= 2
-    reasons = " ".join(pq.read_table(out / "quarantine")["reason"].to_pylist())
+    assert fleet_results.frame(out, WORST_SUBSCRIPTIONS.name).num_rows >= 2
+    reasons = " ".join(fleet_results.frame(out, "quarantine")["reason"].to_pylist())
     # Two folders with one broker each and the same bundle are two clusters, so nobody claims what another one has, and
     # each cluster has its own release.
     assert "different releases" not in reasons and "is claimed by" not in reasons
-    brokers = {(row["cluster"], row["version"]) for row in pq.read_table(out / "brokers").to_pylist()}
+    brokers = {(row["cluster"], row["version"]) for row in fleet_results.rows(out, "brokers")}
     assert brokers == {("b1", "4.0.1"), ("b2", "2.11.0")}
-    keys_told = {row["file"] for row in pq.read_table(out / "key_quarantine").to_pylist()}
+    keys_told = {row["file"] for row in fleet_results.rows(out, "key_quarantine")}
     assert {"trace.jsonl", "no-trace.csv", "half.parquet"} <= keys_told
 
 

@@ -19,20 +19,23 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from engine.errors import InputError, RingsideError
+from engine.views.fleet.runs import RUNS, ResultFolder, result_at, run_ids
 from engine.views.fleet.summary import FILE_NAME, read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.manifests import RUNS, results_at
+from pipeline.runs import WORK
 from pipeline.schemas import EVERY_TABLE, SUBSCRIPTIONS, TOPICS
 from pipeline.stamps import COLUMNS as STAMP
-from pipeline.storage import Place, StorePath, place_for, place_of
-from pipeline.tables import check_folder
+from pipeline.storage import Place, StorePath, for_arrow, place_for, place_of
+from pipeline.tables import tables_at
+from tests import fleet_results
 from tests.pipeline.stores import BUCKET, NoJarsError, jars, settings_for
 from tui.cli.main import main
 from tui.sources.fleet_part import part_of
 from tui.sources.fleet_results import SEARCHED, read_results
 
 NAMESPACE = "t/n"
+BY_NAME = {table.name: table for table in EVERY_TABLE}
 OPTIONS = {"assign.policies": "all", "keys.consumers": "3", "keys.top": "5"}
 
 
@@ -98,9 +101,8 @@ def answers(folder: Path) -> None:
 
 def rows(place: Place, table: str) -> list[str]:
     """A table as a reader of its plain folder sees it."""
-    folder = place / table
-    path, store = (folder.path, folder.store) if isinstance(folder, StorePath) else (str(folder), None)
-    table = pyarrow.dataset.dataset(path, filesystem=store).to_table()
+    parts = tables_at(place).parts(BY_NAME[table])
+    table = pa.concat_tables([pq.read_table(for_arrow(part), partitioning=None) for part in parts])
     # The two results are those of two runs, of files written one after the other.
     return sorted(map(repr, table.drop_columns(STAMP.names).to_pylist()))
 
@@ -117,26 +119,27 @@ def test_a_whole_run_in_a_store_is_that_of_a_folder(
     there = run(spark, source, target, JobOptions(OPTIONS, run_id="one"))
     assert here.summary["failed"] == there.summary["failed"] == {}
     assert there.summary == here.summary
-    tables = [table for table in EVERY_TABLE if (tmp_path / "out" / table.name).is_dir()]
+    tables = [BY_NAME[name] for name in fleet_results.tables(tmp_path / "out")]
     assert len(tables) > 25
     for table in tables:
-        assert check_folder(table, target / table.name) == check_folder(table, tmp_path / "out" / table.name)
+        assert tables_at(target).check(table) == tables_at(tmp_path / "out").check(table)
         assert rows(target, table.name) == rows(tmp_path / "out", table.name), table.name
-    near, far = (read_summary((folder / FILE_NAME).read_bytes()) for folder in (tmp_path / "out", target))
+    near, far = (read_summary(result_at(folder).document(FILE_NAME)) for folder in (tmp_path / "out", target))
     assert near.snapshot_time and far.snapshot_time, "files in a store are as old as their upload"
     assert replace(far, snapshot_time=None) == replace(near, snapshot_time=None)
     assert isinstance(target, StorePath)
-    assert [path for path, _ in (target / RUNS).files(below=True)] == [path for path, _ in (target / RUNS).files()]
-    compare_screens(results_at(target), tmp_path / "out")
+    assert [path.name for path, _ in (target / RUNS).files(below=True)] == ["one.json"]
+    assert not [*(target / WORK).files(below=True)]
+    compare_screens(result_at(target), result_at(tmp_path / "out"))
     for name, variable in (("access.key", "AWS_ACCESS_KEY_ID"), ("secret.key", "AWS_SECRET_ACCESS_KEY")):
         monkeypatch.setenv(variable, settings_for(store_url)[f"spark.hadoop.fs.s3a.{name}"])
     monkeypatch.setenv("AWS_ENDPOINT_URL", store_url)
     assert main(["fleet", "open", f"s3://{store.path}/in/out", "--json"]) == 0
-    assert capsys.readouterr().out.encode() == (target / FILE_NAME).read_bytes()
+    assert capsys.readouterr().out.encode() == result_at(target).document(FILE_NAME)
     assert main(["fleet", "open", f"s3://{store.path}/nothing", "--json"]) == 2
 
 
-def compare_screens(there: Any, here: Path) -> None:
+def compare_screens(there: ResultFolder, here: ResultFolder) -> None:
     """What the screen reads, and what enter opens."""
     one, other = read_results(there), read_results(here)
     assert one.summary is not None and other.summary is not None
@@ -154,7 +157,7 @@ def test_a_job_reads_here_and_writes_there_and_the_other_way_round(
     answers(tmp_path / "in")
     job_called("import")(spark, tmp_path / "in", store / "out", JobOptions())
     job_called("assign")(spark, store / "out", tmp_path / "out", JobOptions())
-    assert len(rows(tmp_path / "out", "assignments")) == 24
+    assert len(rows(tmp_path / "out", "assignments")) == 16
     job_called("keys")(spark, tmp_path / "in", tmp_path / "out", JobOptions({"tables": str(store / "out")}))
     assert rows(tmp_path / "out", "key_loads")
 
@@ -169,7 +172,8 @@ def test_a_second_run_names_its_parts_in_place_of_the_first(
     (tmp_path / "in" / "two" / "broker-stats.json.gz").unlink()
     run(spark, tmp_path / "in", store, JobOptions())
     assert 2 * len(rows(store, TOPICS.name)) == len(before)
-    assert check_folder(SUBSCRIPTIONS, store / SUBSCRIPTIONS.name) == len(before)
+    assert tables_at(store).check(SUBSCRIPTIONS) == len(before)
+    assert len(run_ids(store)) == 2
 
 
 def test_what_is_not_there_is_refused(spark: SparkSession, store: StorePath) -> None:

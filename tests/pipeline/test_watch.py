@@ -14,9 +14,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.errors import InputError, RingsideError
+from engine.views.fleet.runs import result_at
 from pipeline.jobs import job_called, watching
 from pipeline.jobs.result import JobOptions
-from pipeline.writing import alone
+from tests import fleet_results
 from tests.pipeline.driver_rows import rows_of_driver
 from tui.sources.fleet_part import part_of
 from tui.sources.fleet_results import read_results
@@ -55,7 +56,7 @@ def watch(spark: SparkSession, source: Path, target: Path, **options: str) -> di
 
 
 def query(target: Path, columns: str, table: str, rest: str = "") -> list[tuple[Any, ...]]:
-    return duckdb.sql(f"select {columns} from '{target}/{table}/*.parquet' {rest}").fetchall()
+    return duckdb.sql(f"select {columns} from {fleet_results.sql(target, table)} {rest}").fetchall()
 
 
 def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
@@ -71,17 +72,21 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
 
     arrive(source, "2026-11-24T07-00-00Z/b1-broker-stats-topics.json", stats(["b", "c"], 5.0, 3))
     arrive(source, "two/half.json", '{"t/n": {"0x00')
-    for step in ("_place", "_clean"):
+    publish = watching._Watch._publish
 
-        def crash(*_: object, step: str = step) -> None:
-            raise OSError(f"killed in {step}")
+    def before(*_: object) -> None:
+        raise OSError("killed before")
 
+    def after(*args: Any) -> None:
+        publish(*args)
+        raise OSError("killed after")
+
+    for name, crash, rate in (("_report", before, 1.0), ("_publish", after, 5.0)):
         with monkeypatch.context() as patch:
-            patch.setattr(watching._Watch, step, crash)
-            with pytest.raises(RingsideError, match=f"killed in {step}"):
+            patch.setattr(watching._Watch, name, crash)
+            with pytest.raises(RingsideError, match=f"killed {crash.__name__}"):
                 watch(spark, source, out)
-        rates = query(out, "distinct msg_rate_in", "topics")
-        assert rates == [(1.0 if step == "_place" else 5.0,)]
+        assert query(out, "distinct msg_rate_in", "topics") == [(rate,)]
     assert watch(spark, source, out)["batches"] == 2
     # The broker lists a no more.
     rates = query(out, "partitioned_topic, sum(msg_rate_in)", "topics", "group by all order by all")
@@ -95,25 +100,28 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
     assert history == [(0, 6, 2, "flag_off"), (1, 6, 3, "flag_off")]
     assert query(out, "batch, broker, topics", "broker_history", "order by all") == [(0, "b1", 6), (1, "b1", 6)]
     assert sorted(path.name for path in (out / watching.OWN).iterdir()) == [".lock", "checkpoint"]
-    summary = read_results(out).summary
+    summary = read_results(result_at(out)).summary
     assert summary is not None
     assert (summary.totals.topics, summary.totals.brokers, summary.jobs) == (6, 1, ("import", "assign"))
-    assert part_of(out, "", "t/n", "s") is not None
+    assert part_of(result_at(out), "", "t/n", "s") is not None
 
     # Nobody takes in a file twice, and nobody is left to believe it.
-    later = (out / "watch_state.json").stat().st_mtime_ns + 10**9
+    later = (out / "runs" / f"{fleet_results.manifest(out)['run_id']}.json").stat().st_mtime_ns + 10**9
     arrive(source, "two/half.json", stats(["d"], 1.0, 1))
     os.utime(source / "two" / "half.json", ns=(later, later))
     said: list[str] = []
     job_called("watch")(spark, source, out, JobOptions({}, said.append))
     assert query(out, "count(*)", "topics") == [(6,)]
     assert [line for line in said if "two/half.json" in line and "needs a new name" in line] == said
-    with alone(out / watching.OWN / ".lock", out), pytest.raises(RingsideError, match="another run is writing"):
+    with (
+        watching._alone(out / watching.OWN / ".lock", out),
+        pytest.raises(RingsideError, match="another watch is writing"),
+    ):
         watch(spark, source, out)
 
     # Before the column ``consumers`` existed.
-    part = next((out / "topics").glob("*.parquet"))
-    pq.write_table(pq.read_table(part).drop_columns(["consumers"]), part)
+    part = fleet_results.parts(out, "topics")[0]
+    pq.write_table(pq.ParquetFile(part).read().drop_columns(["consumers"]), part)
     arrive(source, "2026-11-24T08-00-00Z/b1-broker-stats-topics.json", stats(["e"], 1.0, 1))
     with monkeypatch.context() as patch:
         patch.setattr(watching._Watch, "take", pytest.fail)
@@ -165,7 +173,7 @@ def test_what_the_driver_collects_does_not_depend_on_the_number_of_topics(
 ) -> None:
     rows = rows_of_driver(spark, monkeypatch)
     collected = []
-    for topics in (2, 40):
+    for topics in (8, 40):  # with fewer, a task may have partitions of one consumer only
         source, out = tmp_path / f"{topics}-in", tmp_path / f"{topics}-out"
         names = [f"topic-{number}" for number in range(topics)]
         for moment, listed in (("T06", names), ("T07", names[1:])):
@@ -184,8 +192,7 @@ def test_a_part_of_the_history_is_the_same_in_every_run(spark: SparkSession, tmp
         for name in brokers:
             arrive(source, f"{name}/2026-11-24{moment}-00-00Z/broker-stats-topics.json", stats([name], 1.0, 1))
     watch(spark, source, out)
-    (part,) = (out / "broker_history").glob("*.parquet")
-    rows = pq.read_table(part, columns=["snapshot_time", "broker"])
+    rows = fleet_results.frame(out, "broker_history", columns=["snapshot_time", "broker"])
     assert rows["broker"].to_pylist() == brokers * 2
     assert rows["snapshot_time"].to_pylist() == sorted(rows["snapshot_time"].to_pylist())
 

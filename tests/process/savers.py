@@ -14,12 +14,12 @@ from engine.cluster.commands import AddConsumer
 from engine.cluster.journal.file import Journal, JournalFailure
 from engine.cluster.timeline import Timeline
 from engine.errors import RingsideError
+from engine.views.fleet.runs import Manifest
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.result import JobOptions
+from pipeline.runs import Draft, new_run
 from pipeline.schemas import BROKERS, FILES, SETTINGS, Table
-from pipeline.sink import Parts, take_parts
-from pipeline.tables import write_rows
-from pipeline.writing import Draft, replacing, write_json
+from pipeline.stamps import new_run_id
 from tests.engine.cluster.support import cluster
 from tests.process.faults import DONE, Saver, Say
 from tui.sources import sessions
@@ -109,10 +109,10 @@ def prepare_result(place: Path) -> None:
 
 
 def written(word: str, tables: tuple[Table, ...], place: Path, say: Say) -> None:
-    with replacing(place, "job") as draft:
+    with new_run(place, "job", Manifest(new_run_id()), alone=True, keep=1) as draft:
         for table in tables:
-            write_rows(table, draft.table(table), [("", word, "1", "f")] if table is SETTINGS else [])
-        write_json(draft.folder, "job.json", {"run": word})
+            draft.write(table, [("", word, "1", "f")] if table is SETTINGS else [])
+        draft.write_json("job.json", {"run": word})
     say(DONE)
 
 
@@ -135,11 +135,8 @@ def prepare_import(place: Path) -> None:
 
 def write_here(rows: Any, draft: Draft, work: Any, kind: Any, *, aside: Collection[Table]) -> list[Any]:
     """What Spark does with the data source that writes."""
-    staged = draft.aside("staged")
-    parts = Parts(staged, draft.stamp, 0)
-    account = work(rows, parts)
-    take_parts(parts.close(), staged, draft, aside)
-    return [account]
+    with draft.writer(aside) as parts:
+        return [work(rows, parts)]
 
 
 def read_here(_: Any, shares: Sequence[Any], work: Any, tasks: int) -> Iterator[Any]:

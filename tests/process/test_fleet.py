@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.views.fleet.summary import read_summary
+from tests import fleet_results
 from tests.patience import HANG_S
 from tests.pipeline.conftest import SHORT_LIVED
 from tests.process.conftest import ROOT
@@ -46,9 +47,9 @@ def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp
     with started(env, tmp_path, *words) as process:
         result, talk = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, talk
-    assert result.encode() == (out / "summary.json").read_bytes()
+    assert json.loads(result) == fleet_results.document(out, "summary.json")
     assert read_summary(result.encode()).jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
-    assert json.loads((out / "assign.json").read_bytes())["changes"]["add"] == ["newcomer"]
+    assert fleet_results.document(out, "assign.json")["changes"]["add"] == ["newcomer"]
     # Not on a terminal: plain lines, one for each step.
     assert "ringside: import …" in talk and "ringside: report: " in talk and "\x1b" not in talk
     assert list((tmp_path / "work").iterdir()) == []
@@ -74,5 +75,5 @@ def test_ctrl_c_ends_a_watch_with_its_java_and_keeps_the_last_batch(env: dict[st
     for pid in java:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
-    assert json.loads((out / "watch.json").read_bytes())["batches"] == 1
+    assert fleet_results.document(out, "watch.json")["batches"] == 1
     assert list((tmp_path / "tmp").iterdir()) == []

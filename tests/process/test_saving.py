@@ -15,7 +15,8 @@ import duckdb
 import pytest
 
 from engine.cluster.journal.file import recover
-from pipeline.writing import RUNS
+from pipeline.runs import WORK
+from tests import fleet_results
 from tests.process.faults import DONE, Outcome, at_every_point, can_mount
 from tests.process.savers import BEFORE, ROWS, STEPS, TORN
 
@@ -33,7 +34,7 @@ Check = Callable[[Outcome, bool], None]
 
 def hidden(folder: Path) -> set[str]:
     """What begins with a dot, anywhere below, but for what belongs to a result."""
-    return {path.name for path in folder.rglob(".*")} - {RUNS, ".lock"}
+    return {path.name for path in folder.rglob(".*")}
 
 
 def check_session(outcome: Outcome, killed: bool) -> None:
@@ -83,26 +84,19 @@ def check_export(outcome: Outcome, killed: bool) -> None:
     assert rows_of(later) == ROWS
 
 
-def visible_in(target: Path) -> set[str]:
-    """What is there for whoever follows the links, and has a table or a summary behind it."""
-    return {path.name for path in target.iterdir() if path.exists() and not path.name.startswith(".")}
-
-
 def check_result(outcome: Outcome, killed: bool, *, first: bool = False) -> None:
-    result = visible_in(outcome.after)
-    if first and DONE not in outcome.said and not result:
+    if first and DONE not in outcome.said and not (outcome.after / "latest").exists():
         word = ""
     else:
-        word = json.loads((outcome.after / "job.json").read_bytes())["run"]
-        rows = duckdb.sql(f"select name from '{outcome.after}/settings/*.parquet'").fetchall()
-        assert rows == [(word,)]
-        assert result == {"job.json", "settings", "files" if word == "old" else "brokers"}
+        word = fleet_results.document(outcome.after, "job.json")["run"]
+        assert duckdb.sql(f"select name from {fleet_results.sql(outcome.after, 'settings')}").fetchall() == [(word,)]
+        assert fleet_results.tables(outcome.after) == {"settings", "files" if word == "old" else "brokers"}
     assert word == "new" or DONE not in outcome.said
     assert killed or not hidden(outcome.after)
-    assert not hidden(outcome.next)
-    assert json.loads((outcome.next / "job.json").read_bytes())["run"] == "later"
-    assert visible_in(outcome.next) == {path.name for path in outcome.next.iterdir()} - {RUNS}
-    assert len(list((outcome.next / RUNS).glob("job-*"))) == 1
+    # What a killed run left stays for a day: it may be one that still runs.
+    assert hidden(outcome.next) <= ({WORK} if killed else set())
+    assert fleet_results.document(outcome.next, "job.json")["run"] == "later"
+    assert len(fleet_results.run_ids(outcome.next)) == 1
 
 
 def check_first_result(outcome: Outcome, killed: bool) -> None:
@@ -111,13 +105,12 @@ def check_first_result(outcome: Outcome, killed: bool) -> None:
 
 def check_import(outcome: Outcome, killed: bool) -> None:
     out = outcome.after / "out"
-    result = json.loads((out / "import.json").read_bytes())["rows_out"]["topics"]
-    assert result == duckdb.sql(f"select count(*) from '{out}/topics/*.parquet'").fetchall()[0][0]
+    result = fleet_results.document(out, "import.json")["rows_out"]["topics"]
+    assert result == duckdb.sql(f"select count(*) from {fleet_results.sql(out, 'topics')}").fetchall()[0][0]
     assert result == (5 if DONE in outcome.said else result) and result in (3, 5)
     assert killed or not hidden(outcome.after)
-    assert not hidden(outcome.next)
-    assert json.loads((outcome.next / "out" / "import.json").read_bytes())["rows_out"]["topics"] == 5
-    assert len(list((outcome.next / "out" / RUNS).glob("import-*"))) == 1
+    assert hidden(outcome.next) <= ({WORK} if killed else set())
+    assert fleet_results.document(outcome.next / "out", "import.json")["rows_out"]["topics"] == 5
 
 
 CHECKS: dict[str, Check] = {
@@ -154,13 +147,11 @@ def check_two_exports(outcome: Outcome) -> None:
 
 
 def check_two_results(outcome: Outcome) -> None:
-    """One after the other, or one is refused."""
-    assert json.loads((outcome.after / "job.json").read_bytes())["run"] == "new"
-    assert duckdb.sql(f"select name from '{outcome.after}/settings/*.parquet'").fetchall() == [("new",)]
-    assert visible_in(outcome.after) == {"job.json", "settings", "brokers"}
-    refused = [text for text in outcome.said + outcome.other if "another run is writing" in text]
-    assert (outcome.said + outcome.other).count(DONE) + len(refused) == 1 + outcome.reached
-    assert len(list((outcome.after / RUNS).glob("job-*"))) == 1
+    """Both are runs, and the one that ended last is the latest."""
+    assert fleet_results.document(outcome.after, "job.json")["run"] == "new"
+    assert duckdb.sql(f"select name from {fleet_results.sql(outcome.after, 'settings')}").fetchall() == [("new",)]
+    assert fleet_results.tables(outcome.after) == {"settings", "brokers"}
+    assert (outcome.said + outcome.other).count(DONE) == 1 + outcome.reached
 
 
 TWO: dict[str, Callable[[Outcome], None]] = {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.views.fleet.runs import result_at
 from tests.tui.fleet_scenes import installation, large_result, small_result, with_brokers
 from themes.palettes import Depth
 from tui.fleet.app import FleetApp
@@ -20,7 +21,7 @@ Compare = Callable[..., bool]
 
 
 def app_on(folder: Path, *, depth: Depth = "truecolor", ascii_only: bool = False) -> FleetApp:
-    return FleetApp(read_results(folder), depth=depth, ascii_only=ascii_only)
+    return FleetApp(read_results(result_at(folder)), depth=depth, ascii_only=ascii_only)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40", "200x60"])

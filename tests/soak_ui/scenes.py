@@ -25,6 +25,7 @@ from engine.scenarios.embedded import SCENES, embedded
 from engine.scenarios.opening import Opened, open_snapshot
 from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script, start_of
 from engine.scenarios.synthetic import synthetic_keys, synthetic_producers, synthetic_state
+from engine.views.fleet.runs import result_at
 from tests.soak_ui.terminal import RecordingDriver
 from tests.tui import fleet_scenes, key_scenes, producer_scenes
 from tests.tui.screens_under_test import cluster
@@ -169,11 +170,11 @@ class Launcher:
         }
 
     def _fleet(self, folder: Path, place: Place | None, complaint: str = "") -> Launched:
-        app = FleetApp(read_results(folder), place, complaint=complaint, **self._how)
+        app = FleetApp(read_results(result_at(folder)), place, complaint=complaint, **self._how)
         return _recording(Launched(app, None, None, folder))
 
     def _part(self, folder: Path, chosen: Chosen) -> Launched:
-        return self._simulator(FleetPartApp, session_of(folder, chosen), folder)
+        return self._simulator(FleetPartApp, session_of(result_at(folder), chosen), folder)
 
     def _simulator(self, kind: type[RingsideApp], scene: Session, fleet: Path | None = None) -> Launched:
         self._count += 1

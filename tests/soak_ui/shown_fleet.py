@@ -8,8 +8,7 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow.parquet as pq
-
+from tests import fleet_results
 from tests.soak_ui.reading import lines_of, title_of
 from tests.soak_ui.terminal import Picture
 from tui.drawing.glyphs import ascii_text
@@ -76,7 +75,7 @@ def _rows_differ(
 
 @cache
 def _rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    return [row for part in sorted((folder / name).glob("*.parquet")) for row in pq.read_table(part).to_pylist()]
+    return fleet_results.rows(folder, name)
 
 
 def _fits(row: dict[str, Any], text: str, name: str) -> bool:

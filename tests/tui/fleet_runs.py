@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow.parquet as pq
-
 from pipeline import schemas
 from pipeline.schemas import Table
-from pipeline.stamps import Stamp
+from tests import fleet_results
 
-MONDAY: Final = Stamp("20261123T060000Z-aaaaaaaa", datetime(2026, 11, 23, 6, tzinfo=UTC))
-TUESDAY: Final = Stamp("20261124T060000Z-bbbbbbbb", datetime(2026, 11, 24, 6, tzinfo=UTC))
+MONDAY: Final = ("20261123T060000000Z-aaaaaaaa", datetime(2026, 11, 23, 6, tzinfo=UTC))
+TUESDAY: Final = ("20261124T060000000Z-bbbbbbbb", datetime(2026, 11, 24, 6, tzinfo=UTC))
+"""Run id and moment."""
 NAMESPACE: Final = "shop/orders"
 BILLING: Final[Mapping[str, tuple[str | None, ...]]] = {
     "monday": ("a", "b", "c", "a", "b"),
@@ -29,17 +28,14 @@ def topic(index: int) -> str:
     return f"persistent://{NAMESPACE}/o-partition-{index}"
 
 
-def write(folder: Path, table: Table, rows: list[tuple[Any, ...]], stamp: Stamp, part: int = 0) -> None:
-    """One part of a table, stamped as the jobs stamp it, of rows without their cluster: there is only one."""
-    (folder / table.name).mkdir(parents=True, exist_ok=True)
-    pq.write_table(
-        stamp.on(table.columns_of([("", *row) for row in rows])), folder / table.name / f"part-{part}.parquet"
-    )
+def write(folder: Path, table: Table, rows: list[tuple[Any, ...]], run_id: str) -> None:
+    """A table of a run, of rows without their cluster: there is only one."""
+    fleet_results.put_table(folder, table.name, table.columns_of([("", *row) for row in rows]), run_id)
 
 
-def result(folder: Path, day: str, part: int = 0) -> Path:
-    """The tables of one day; another ``part`` lets a folder have both days."""
-    stamp = MONDAY if day == "monday" else TUESDAY
+def result(folder: Path, day: str) -> Path:
+    """The run of one day, added to those that the folder has."""
+    run_id, moment = MONDAY if day == "monday" else TUESDAY
     later = day == "tuesday"
     # billing is on the ring (flag_on), audit by modulo (flag_off); the other policy's rows must not count.
     owners: list[tuple[Any, ...]] = []
@@ -48,7 +44,7 @@ def result(folder: Path, day: str, part: int = 0) -> Path:
             for index, active in enumerate(actives):
                 owner = active if policy == in_force else f"not-in-force-{day}"
                 owners.append((name, topic(index), NAMESPACE, index, policy, "", owner, owner, False, 1.0, 1.0))
-    write(folder, schemas.ASSIGNMENTS, owners, stamp, part)
+    write(folder, schemas.ASSIGNMENTS, owners, run_id)
     loads = [
         (
             NAMESPACE,
@@ -76,7 +72,7 @@ def result(folder: Path, day: str, part: int = 0) -> Path:
         for name, in_force in (("billing", "flag_on"), ("audit", "flag_off"))
         for policy in ("flag_off", "flag_on")
     ]
-    write(folder, schemas.SUBSCRIPTION_LOADS, loads, stamp, part)
+    write(folder, schemas.SUBSCRIPTION_LOADS, loads, run_id)
     gone_or_new = "late" if later else "early"
     worst = [
         _worst("billing", "Failover", 1.5 if later else 1.2, 2 if later else 0, 30.0 if later else 10.0, None),
@@ -85,21 +81,22 @@ def result(folder: Path, day: str, part: int = 0) -> Path:
         _worst("unknown", "Failover", 9.0 if later else None, 0, 1.0 + (1e-13 if later else 0.0), None),
         _worst(gone_or_new, "Shared", None, 0, 0.0, None),
     ]
-    write(folder, schemas.WORST_SUBSCRIPTIONS, worst, stamp, part)
+    write(folder, schemas.WORST_SUBSCRIPTIONS, worst, run_id)
     findings = [
         _finding("failover-names-collide", "warning", "billing", f"{90 if later else 91} of 100 points"),
         _finding("failover-idle", "error", "billing", "2 idle") if later else
         _finding("failover-nobody", "error", "audit", "1 partition"),
     ]  # fmt: skip
-    write(folder, schemas.FINDINGS, findings, stamp, part)
+    write(folder, schemas.FINDINGS, findings, run_id)
     rows = [
         (topic(at), "persistent", NAMESPACE, f"persistent://{NAMESPACE}/o", at, None, "b-1", 1.0, 1.0, 1.0, 1.0, 0, 0,
          1, 1, "stats", "a.json")
         for at in range(len(BILLING[day]))
     ]  # fmt: skip
-    write(folder, schemas.TOPICS, rows, stamp, part)
+    write(folder, schemas.TOPICS, rows, run_id)
     brokers = ("b-1", "b-3", "b-4") if later else ("b-1", "b-2")
-    write(folder, schemas.BROKERS, [(name, "4.0.7", 0, 2, "a.json") for name in brokers], stamp, part)
+    write(folder, schemas.BROKERS, [(name, "4.0.7", 0, 2, "a.json") for name in brokers], run_id)
+    fleet_results.put_moment(folder, moment, run_id)
     return folder
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from engine.admin.facts import Snapshot
 from engine.config import DEFAULTS
@@ -28,6 +27,7 @@ from pipeline import schemas
 from pipeline.reading.rows import FileClusters, Rows
 from pipeline.reading.topics import topics_read
 from pipeline.schemas import Table
+from tests import fleet_results
 
 NAMESPACE = "shop/orders"
 SHARED = "persistent://shop/loose/shared"
@@ -41,8 +41,7 @@ def write(folder: Path, table: Table, rows: list[tuple[Any, ...]]) -> None:
 
 def write_clusters(folder: Path, table: Table, rows: list[tuple[Any, ...]]) -> None:
     """One table of one part."""
-    (folder / table.name).mkdir(parents=True)
-    pq.write_table(table.columns_of(rows), folder / table.name / "part-0.parquet")
+    fleet_results.put_table(folder, table.name, table.columns_of(rows))
 
 
 def small_result(folder: Path) -> Path:
@@ -96,7 +95,7 @@ def small_result(folder: Path) -> Path:
          ("c.json", "$", None, None, "topics", 9, "superseded", "a better or later answer is in a.json",
            "nothing has to be done")],
     )  # fmt: skip
-    (folder / FILE_NAME).write_bytes(summary_text(SUMMARY))
+    fleet_results.put_document(folder, FILE_NAME, summary_text(SUMMARY))
     return folder
 
 
@@ -167,8 +166,7 @@ def installation(folder: Path) -> Path:
     }  # fmt: skip
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
     table = table.sort_by([("max_over_mean", "descending"), ("idle", "descending")])
-    (folder / schemas.WORST_SUBSCRIPTIONS.name).mkdir(parents=True)
-    pq.write_table(table, folder / schemas.WORST_SUBSCRIPTIONS.name / "part-0.parquet")
+    fleet_results.put_table(folder, schemas.WORST_SUBSCRIPTIONS.name, table)
     write(folder, schemas.WORST_NAMESPACES, [
         (name, 900, 15, 12.0, 34.0, 1.0, 1.0, 0, 16, 0, 2.0, "billing-1", 1, 2, "warning")
         for name in sorted(set(space.tolist()))
@@ -184,7 +182,7 @@ def installation(folder: Path) -> Path:
         (QuarantineCount("import", "topics", "bad", 3, 3), QuarantineCount("import", "topics", "superseded", 410, 9)),
         {},
     )  # fmt: skip
-    (folder / FILE_NAME).write_bytes(summary_text(summary))
+    fleet_results.put_document(folder, FILE_NAME, summary_text(summary))
     return folder
 
 
@@ -212,9 +210,8 @@ def large_result(folder: Path, rows: int) -> Path:
         "worst_topic": pa.nulls(rows, pa.string()), "worst_consumers": pa.nulls(rows, pa.int64()),
         "worst_active": pa.nulls(rows, pa.int64()),
     }  # fmt: skip
-    (folder / "worst_subscriptions").mkdir(parents=True)
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
-    pq.write_table(table, folder / "worst_subscriptions" / "part-0.parquet")
+    fleet_results.put_table(folder, "worst_subscriptions", table)
     write(folder, schemas.WORST_NAMESPACES, [])
     return folder
 

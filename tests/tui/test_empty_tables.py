@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,8 @@ from textual.pilot import Pilot
 
 from engine.cluster.state import ClusterState
 from engine.scenarios.synthetic import synthetic_state
+from engine.views.fleet.runs import result_at
+from tests import fleet_results
 from tests.tui.fleet_scenes import small_result
 from tests.tui.key_scenes import in_mode, keys_app
 from tests.tui.producer_scenes import producers_app
@@ -115,7 +116,7 @@ def test_a_filter_that_leaves_nothing_is_safe_on_keys_and_producers(panels: str)
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_a_fleet_list_that_is_filtered_empty_is_safe(tmp_path: Path, size: tuple[int, int]) -> None:
-    app = FleetApp(read_results(small_result(tmp_path / "out")), depth="truecolor")
+    app = FleetApp(read_results(result_at(small_result(tmp_path / "out"))), depth="truecolor")
 
     async def story(pilot: Pilot[int]) -> None:
         for panel in "1234":
@@ -128,10 +129,8 @@ def test_a_fleet_list_that_is_filtered_empty_is_safe(tmp_path: Path, size: tuple
 
 def test_a_fleet_without_its_report_is_safe_and_shows_what_the_other_jobs_found(tmp_path: Path) -> None:
     folder = small_result(tmp_path / "out")
-    for name in ("worst_subscriptions", "worst_namespaces"):
-        shutil.rmtree(folder / name)
-    (folder / "summary.json").unlink()
-    app = FleetApp(read_results(folder), depth="truecolor")
+    fleet_results.drop(folder, "worst_subscriptions", "worst_namespaces", "summary.json")
+    app = FleetApp(read_results(result_at(folder)), depth="truecolor")
 
     async def story(pilot: Pilot[int]) -> None:
         for panel, count in (("1", 0), ("2", 0), ("3", 2), ("4", 2)):

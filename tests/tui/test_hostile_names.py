@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from engine.cluster.state import ClusterState
+from engine.views.fleet.runs import result_at
 from tests.tui.bundle_scenes import bundles_app
 from tests.tui.fleet_scenes import small_result
 from tests.tui.key_scenes import keys_app
@@ -181,7 +182,9 @@ def test_what_is_typed_into_a_filter_is_shown_as_it_is(make: Callable[[], Ringsi
 
 @pytest.mark.parametrize("typed", ["[/]", "[/x]", "[@click=app.quit]well", "\x1b[2J"], ids=ascii)
 def test_a_closing_tag_in_the_filter_of_a_fleet_does_not_end_the_screen(tmp_path: Path, typed: str) -> None:
-    app = FleetApp(read_results(small_result(tmp_path / "out")), depth="truecolor", complaint=f"{typed} was not found")
+    app = FleetApp(
+        read_results(result_at(small_result(tmp_path / "out"))), depth="truecolor", complaint=f"{typed} was not found"
+    )
 
     async def story(pilot: Pilot[int]) -> None:
         for panel in "1234":

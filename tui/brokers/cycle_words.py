@@ -94,7 +94,9 @@ def cycle_lines(coming: NextCycle, shedder: str, settings: LoadSettings) -> list
     if not coming.moves and coming.skipped is None:
         lines.append(("nothing is unloaded", "good"))
     if coming.doubtful:
-        lines.append(("other bundles are possible as well: a Java map's order is unknown (see below)", "dim"))
+        lines.append(
+            ("brokers may pick others of equal weight: no report has the order of their hash map (see below)", "dim")
+        )
     if coming.left_alone:
         texts = left_texts(coming.left_alone, shedder)
         lines.append(("left alone", "head"))

@@ -203,7 +203,7 @@ def weightless_lines(frame: BrokersFrame) -> list[Line]:
     """Resources that take no part in the usage that load managers compare."""
     bars = frame.rows[0].bars if frame.rows else ()
     names = [RESOURCE_TEXTS[bar.resource] for bar in bars if not bar.counts]
-    return [(f"of weight 0, so not part of the usage: {', '.join(names)}", "dim")] if names else []
+    return [(f"not counted (weight 0): {', '.join(names)}", "dim")] if names else []
 
 
 def loop_lines(view: BrokersView) -> list[Line]:
@@ -243,7 +243,7 @@ def assumed_lines(assumptions: Sequence[Assumption]) -> list[Line]:
 
 
 _NAME_CELLS: Final = 10
-_WIDE: Final = (("/h", 7), ("topics", 7), ("back", 6), ("quiet", 6), ("max/mean", 9), ("dev.", 6))
+_WIDE: Final = (("/h", 7), ("topics", 7), ("back", 6), ("quiet", 6), ("busiest÷avg", 12), ("dev.", 6))
 _MEDIUM: Final = (("/h", 6), ("topics", 7), ("quiet", 6), ("max", 5), ("dev.", 5))
 _NARROW: Final = (("/h", 6), ("quiet", 6), ("max", 5), ("dev.", 5))
 
@@ -268,15 +268,15 @@ def compare_lines(compared: Sequence[Compared], view: BrokersView, width: int) -
     lines += [_compared_line(shedder, columns, by_msgs=by_msgs) for shedder in compared]
     shown = {shedder.shedder for shedder in compared}
     lines += [(f" {SHORT_NAMES[name]} …", "dim") for name in SHEDDERS if name not in shown]
-    mean = "max/mean" if columns is _WIDE else "max"
+    mean = "busiest÷avg" if columns is _WIDE else "max"
     return [
         *lines,
         (f"*: in force. After {counted(cycles, 'cycle')}:", "dim"),
         ("/h: unloads an hour", "dim"),
         *([("back: to a broker that had the bundle before", "dim")] if columns is _WIDE else []),
         ("quiet: cycles until nothing moves", "dim"),
-        (f"{mean}: fullest broker over the mean", "dim"),
-        ("dev.: standard deviation over mean", "dim"),
+        (f"{mean}: fullest broker over the average", "dim"),
+        ("dev.: standard deviation over average", "dim"),
         *([("both of msg/s, since no usage counts", "dim")] if by_msgs else []),
         *([("shedding is switched off: no shedder moves anything", "warn")] if off else []),
     ]
@@ -295,7 +295,7 @@ def _compared_line(compared: Compared, columns: Sequence[tuple[str, int]], *, by
         "topics": quantity(compared.topics),
         "back": quantity(compared.returned),
         "quiet": "-" if compared.quiet_after is None else str(compared.quiet_after),
-        "max/mean": max_over_mean,
+        "busiest÷avg": max_over_mean,
         "max": max_over_mean,
         "dev.": _ratio(spread.deviation_over_mean),
     }

@@ -203,7 +203,7 @@ class BundlesScreen(TableScreen):
 
     def typed_commands(self) -> Mapping[str, Typed]:
         trees = self.view.trees if self.view is not None else ()
-        algorithms = {tree.algorithm: at for at, tree in enumerate(trees)}
+        algorithms = {str(tree.algorithm): at for at, tree in enumerate(trees)}
         growths = {str(growth): growth for growth in GROWTHS}
         names = {namespace: namespace for namespace in self.namespaces}
         return {

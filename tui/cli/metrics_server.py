@@ -6,7 +6,6 @@ requests without an end, and answers whatever ``Host`` is asked for.
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import threading
 import time
@@ -16,6 +15,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
+from tui.cli.addresses import is_loopback
 from tui.sources.cluster.addresses import host_in
 
 PATH: Final = "/metrics"
@@ -26,14 +26,6 @@ _UNDISTURBED_S: Final = 1.0
 """So long a client may take for its request even where others wait."""
 _TEXT: Final = "text/plain; charset=utf-8"
 _ABOUT: Final = b"ringside exporter: the figures are at /metrics\n"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can connect to a host, and so no other name of it means this server."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class MetricsServer(ThreadingHTTPServer):

@@ -17,6 +17,8 @@ from tui.cli.config import default_of
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 DEFAULT_MAX_INPUT: Final = 2_000_000_000
 """Bytes; the same as ``engine.input`` has, which is not loaded for reading options."""
+VISITOR: Final = "RINGSIDE_VISITOR"
+"""Set where somebody uses the dashboard from elsewhere: it keeps nothing and writes no file."""
 Theme = Literal["dark", "light"]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

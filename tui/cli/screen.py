@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tui.cli import exits
 from tui.cli.config import configured
 from tui.cli.exits import ENDING, TerminalState, handling, noticing, of_signal
-from tui.cli.options import Output
+from tui.cli.options import VISITOR, Output
 from tui.cli.output import kept_secret, say, say_not_saved, say_problems, speaks_unicode
 
 if TYPE_CHECKING:
@@ -190,6 +190,7 @@ def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstRead
             ascii_only=output.ascii_only or not speaks_unicode(),
         )
         app.opens_demos = app.opens_home = True
+        app.writes_files = not os.environ.get(VISITOR)
         code = run_screen(app)
         if app.failure is not None:
             raise app.failure

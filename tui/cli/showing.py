@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.cli.exits import FINE, USAGE
-from tui.cli.options import DEFAULT_MAX_INPUT, JournalChoice, Output, WhatIf
+from tui.cli.options import DEFAULT_MAX_INPUT, VISITOR, JournalChoice, Output, WhatIf
 from tui.cli.output import say, say_not_saved, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
@@ -131,7 +132,11 @@ def session_document(session: Session) -> dict[str, Any]:
 
 def _kept(session: Session, output: Output, choice: JournalChoice) -> Session:
     """The session with its journal: the named file, the resumed one, or on the screen a new session file."""
-    if not choice.keep or (choice.path is None and session.journal is None and not output.on_screen):
+    if (
+        os.environ.get(VISITOR)
+        or not choice.keep
+        or (choice.path is None and session.journal is None and not output.on_screen)
+    ):
         return replace(session, journal=None)
     from tui.sources.sessions import SessionSaver, prepare_session_file
 

@@ -107,7 +107,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         "ring": "1 slots",
         "waits": "3 what waits",
         "gaps": "4 gaps",
-        "luck": "is it luck?",
+        "luck": "uneven by chance?",
         "sent": "6 sent",
     }
     zoomable = ("ring", "consumers", "waits", "gaps", "luck", "explain", "events", "sent")

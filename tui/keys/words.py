@@ -134,7 +134,7 @@ def gap_sentence(gap: GapRow) -> str:
 
 def luck_title(luck: LuckView) -> str:
     """The question, and the answer in a word."""
-    return f"is it luck? {verdict_text(luck.verdict)}"
+    return f"uneven by chance? {verdict_text(luck.verdict)}"
 
 
 def luck_numbers(luck: LuckView) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from tui.kit.columns import Value
 from tui.kit.line_table import ARRANGED_AT_ONCE, RowsTable
 from tui.kit.pictures import picture_of, pixel_drawer, pixels
 from tui.kit.prompt import Prompt
-from tui.kit.themed_app import without_secret
+from tui.kit.themed_app import ThemedApp, without_secret
 from tui.kit.wording import safe_name
 
 PICTURE: Final = ".svg"
@@ -36,6 +36,8 @@ def export(
     when the prompt has gone.
     """
     try:
+        if isinstance(screen.app, ThemedApp) and not screen.app.writes_files:
+            raise InputError("nothing is written to files from a browser; y copies the row")
         path = path_typed(typed)
         of_rows = path.suffix.lower() not in (PICTURE, PIXELS)
         if of_rows and len(table.listed) <= ARRANGED_AT_ONCE:

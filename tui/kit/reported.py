@@ -171,7 +171,7 @@ def comparison_hint(view: ReportedView | None) -> str:
     """The sentence of a screen on which both sides are drawn, since they differ; else ""."""
     if view is None or view.comparison is None or not view.comparison.disagreements:
         return ""
-    return f"{comparison_text(view.comparison)}: outside the model, inside what was reported. V lists them."
+    return f"{comparison_text(view.comparison)}. Outer ring: the model, inner ring: the brokers. V lists them."
 
 
 _WORDS: Final = {Verdict.CANNOT_TELL: "cannot tell", Verdict.BY_DESIGN: "by design"}

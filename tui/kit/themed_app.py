@@ -216,6 +216,8 @@ class ThemedApp(App[int]):
         self._ascii_only = ascii_only
         self.more_keys: Mapping[str, str] = {}
         """Keys of the user's own -> the keys whose meaning they have, except where text is typed."""
+        self.writes_files = True
+        """Whether tables and pictures can be written to files; not for visitors from elsewhere."""
         self.secret: Hides | None = None
         """What is taken out of all that is shown, copied or exported."""
         super().__init__()

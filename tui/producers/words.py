@@ -63,7 +63,7 @@ def statistics_title(statistics: StatisticsView) -> str:
     """How the lists are merged, and how right that is."""
     rows = statistics.by_name if statistics.in_force == "by name" else statistics.by_position
     mixed = sum(row.mixture for row in rows)
-    right = f"{counted(mixed, 'mixture')}" if mixed else "each entry is one producer"
+    right = f"{counted(mixed, 'entry', 'adds', 'add')} several producers up" if mixed else "each entry is one producer"
     return f"4 statistics {statistics.in_force}: {right}"
 
 

@@ -10,7 +10,8 @@ from engine.errors import InputError
 from engine.text import natural_key
 from engine.views.brokers.model import CYCLES, BrokersInput, BrokersQuestion
 from engine.views.brokers.view import brokers_input
-from tui.sources.fleet_tables import ResultFolder, document_of, read_table
+from engine.views.fleet.runs import ResultFolder
+from tui.sources.fleet_tables import read_table
 
 _SUMMARY = "balance.json"
 
@@ -49,7 +50,7 @@ def brokers_of(folder: ResultFolder, cluster: str) -> tuple[BrokersInput, Broker
 
 def _options(folder: ResultFolder) -> _Options:
     try:
-        return msgspec.json.decode(document_of(folder, _SUMMARY), type=_Summary).question
+        return msgspec.json.decode(folder.document(_SUMMARY), type=_Summary).question
     except FileNotFoundError:
         return _Options()
     except (OSError, msgspec.MsgspecError) as error:

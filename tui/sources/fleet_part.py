@@ -16,7 +16,8 @@ from engine.errors import InputError, Problem, Rejection
 from engine.names import refuse_namespace, topic_fault
 from engine.scenarios.opening import FleetPart
 from engine.scenarios.subscriptions import KEY_SHARED
-from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
+from engine.views.fleet.runs import ResultFolder
+from tui.sources.fleet_tables import read_table
 
 MANY_TOPICS: Final = 20_000
 """With more of them in its namespace, one subscription is opened with its own topics alone."""
@@ -24,7 +25,7 @@ _Conditions: TypeAlias = Sequence[tuple[str, str, Any]]
 _Key = tuple[str, str]
 """A subscription and one of its topics or partitions."""
 _DISPATCHER: Final = (
-    "subscription", "topic", "partitioned_topic", "type", "consumer_set", "told_active_consumer", "msg_rate_out",
+    "subscription", "topic", "partitioned_topic", "type", "consumer_set", "reported_active_consumer", "msg_rate_out",
     "msg_throughput_out", "msg_backlog_entries", "unacked_messages", "partition_index",
 )  # fmt: skip
 _TOPIC: Final = (
@@ -147,7 +148,7 @@ def _consumers(
 
     ``keyed``: the dispatchers of type Key_Shared among them.
     """
-    if not sources or not parts_of(folder, "consumers"):
+    if not sources or not folder.has("consumers"):
         return {}, {}
     subscriptions = sorted({name for name, _ in sources})
     columns = ("subscription", "topic", "position", "consumer", "connected_since", "unacked_messages",
@@ -176,7 +177,7 @@ def _consumers(
 
 
 def _bundles(folder: ResultFolder, namespace: str, conditions: _Conditions) -> dict[str, BundleList]:
-    if not parts_of(folder, "bundles"):
+    if not folder.has("bundles"):
         return {}
     rows = read_table(folder, "bundles", ("lower", "upper"), conditions).to_pydict()
     boundaries = tuple(sorted({*rows["lower"], *rows["upper"]}))
@@ -186,7 +187,7 @@ def _bundles(folder: ResultFolder, namespace: str, conditions: _Conditions) -> d
 
 def _settings(folder: ResultFolder, conditions: _Conditions) -> BrokerSettings | None:
     """The settings of a cluster's brokers, None where no answer had any: then they are inferred."""
-    if not parts_of(folder, "settings"):
+    if not folder.has("settings"):
         return None
     rows: Iterable[Mapping[str, str]] = read_table(folder, "settings", ("name", "value"), conditions).to_pylist()
     settings = None
@@ -200,7 +201,7 @@ def _settings(folder: ResultFolder, conditions: _Conditions) -> BrokerSettings |
 
 def _release(folder: ResultFolder, conditions: _Conditions) -> str | None:
     """The release that most brokers have; the first by name of equally many."""
-    if not parts_of(folder, "brokers"):
+    if not folder.has("brokers"):
         return None
     rows = read_table(folder, "brokers", ("version",), conditions).to_pydict()
     versions = [version for version in rows["version"] if version]

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from engine.errors import InputError, system_reason
+from engine.errors import InputError
+from engine.views.fleet.runs import ResultFolder
 from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
 from tui.sources.fleet_listing import Columns, Listing, whole
-from tui.sources.fleet_tables import ResultFolder, document_of, empty_table, parts_of, read_table
+from tui.sources.fleet_tables import empty_table, read_table
 
 SUBSCRIPTIONS: Final = "worst_subscriptions"
 NAMESPACES: Final = "worst_namespaces"
@@ -68,19 +69,17 @@ class FleetResults:
         self._lists: dict[str, Listing] = {}
         self._warmed: set[str] = set()
         try:
-            self.summary = read_summary(document_of(folder, FILE_NAME), FILE_NAME)
+            self.summary = read_summary(folder.document(FILE_NAME), FILE_NAME)
         except FileNotFoundError:
             self.complaint = f"{folder.name} holds no {FILE_NAME}; ringside fleet report makes one"
-        except OSError as error:
-            self.complaint = f"{FILE_NAME} cannot be read: {system_reason(error)}"
         except InputError as error:
             self.complaint = str(error)
 
     @property
     def name(self) -> str:
         """The folder as people call it, also where it was given as ``.``."""
-        name = self.folder.resolve().name if isinstance(self.folder, Path) else self.folder.name
-        return name or str(self.folder)
+        root = self.folder.root
+        return (root.resolve().name if isinstance(root, Path) else root.name) or str(root)
 
     def listing(self, name: str) -> Listing:
         """One of the lists, as its job wrote it: the worst first. Raises ``InputError``, which says what is missing."""
@@ -116,8 +115,8 @@ class FleetResults:
         # The job report may have failed where others did not, or only the brokers were asked for. Its tables are
         # required where the folder has no other result.
         others = (FINDINGS, SET_ASIDE, BROKERS)
-        optional = name in (FINDINGS, BROKERS) or any(parts_of(self.folder, other) for other in others)
-        if optional and not parts_of(self.folder, name):
+        optional = name in (FINDINGS, BROKERS) or any(self.folder.has(other) for other in others)
+        if optional and not self.folder.has(name):
             return empty_table(name)
         return read_table(self.folder, name, repeated=REPEATED)
 
@@ -125,7 +124,7 @@ class FleetResults:
         """The quarantines of all jobs, each row with its job."""
         tables = []
         for job, name in QUARANTINES.items():
-            if parts_of(self.folder, name):
+            if self.folder.has(name):
                 table = read_table(self.folder, name, repeated=REPEATED)
                 tables.append(table.append_column("job", pa.array([job] * len(table), pa.string())))
         if tables:

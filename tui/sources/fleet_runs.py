@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, overload
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from engine.compare.matching import NOTHING, Coded, keyed
 from engine.errors import InputError
@@ -25,7 +23,8 @@ from engine.views.fleet.difference import (
     RunColumns,
     SubscriptionColumns,
 )
-from tui.sources.fleet_tables import ResultFolder, first_line, parts_of, read_table
+from engine.views.fleet.runs import ResultFolder
+from tui.sources.fleet_tables import read_table
 
 COMPARED: Final = ("assignments", "subscription_loads", "worst_subscriptions", "findings", "topics", "brokers")
 """The tables that a comparison reads, of which a run may lack some."""
@@ -34,57 +33,14 @@ _SUBSCRIPTIONS: Final = ("cluster", "namespace", "subscription", "type", "verdic
 _FINDING: Final = tuple(field.name for field in fields(FindingPlace))
 _FEW: Final = (
     "cluster", "namespace", "subscription", "policy", "active_consumer", "type", "verdict", "rule", "severity",
-    "run_id",
 )  # fmt: skip
 """Columns with few different values."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunTables:
-    """The tables of one run in a result folder; with ``run_id`` "" the folder has one run only."""
-
-    folder: ResultFolder
-    run_id: str = ""
-
-    def has(self, name: str) -> bool:
-        return bool(parts_of(self.folder, name))
-
-    def read(self, name: str, columns: Iterable[str], conditions: Sequence[Any] = ()) -> Any:
-        """Columns of a table as a ``pyarrow.Table``.
-
-        Raises ``InputError``: it cannot be read, is of another release, or has several runs and none is named.
-        """
-        columns = [*columns, "run_id"]
-        self._check(name, columns)
-        filters = [*conditions, ("run_id", "=", self.run_id)] if self.run_id else [*conditions]
-        table = read_table(self.folder, name, columns, filters or None, [name for name in columns if name in _FEW])
-        if not self.run_id and len(runs := _values(table.column("run_id"))) > 1:
-            raise InputError(
-                f"{self.folder}/{name} has several runs ({', '.join(sorted(runs))}); name the folder and two of them:"
-                " ringside fleet diff OUT RUN_ID RUN_ID"
-            )
-        return table
-
-    def run_ids(self) -> set[str]:
-        """The runs that any of the tables has rows of."""
-        run_ids: set[str] = set()
-        for name in filter(self.has, COMPARED):
-            self._check(name, ["run_id"])
-            run_ids |= _values(read_table(self.folder, name, ["run_id"], None, ["run_id"]).column("run_id"))
-        return run_ids
-
-    def _check(self, name: str, columns: Iterable[str]) -> None:
-        part = parts_of(self.folder, name)[0]
-        try:
-            known = set(pq.read_schema(part if isinstance(part, Path) else part.input_file()).names)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise InputError(f"{self.folder}/{name} cannot be read: {first_line(error)}") from error
-        lacking = [column for column in columns if column not in known]
-        if lacking:
-            raise InputError(
-                f"{self.folder}/{name} has no column {lacking[0]}, so another release wrote it; make it again with"
-                " ringside fleet run IN OUT"
-            )
+def _read(folder: ResultFolder, name: str, columns: Iterable[str], conditions: Sequence[Any] = ()) -> Any:
+    """Columns of a table as a ``pyarrow.Table``. Raises ``InputError``."""
+    columns = [*columns]
+    return read_table(folder, name, columns, [*conditions] or None, [name for name in columns if name in _FEW])
 
 
 class _ArrowNames(Sequence[str]):
@@ -118,42 +74,30 @@ def coded(before: Any, after: Any) -> Coded:
     return Coded(_ArrowNames(both.chunk(0).dictionary), all_codes[: len(before)], all_codes[len(before) :])
 
 
-def runs_of(before: RunTables, after: RunTables) -> tuple[Run, Run]:
-    """The two runs. Raises ``InputError`` for what is not a result, an unknown run, or the same run twice."""
-    for tables in (before, after):
-        if not any(map(tables.has, COMPARED)):
+def runs_of(before: ResultFolder, after: ResultFolder) -> tuple[Run, Run]:
+    """The two runs. Raises ``InputError`` for one without a table to compare, or the same run twice."""
+    for folder in (before, after):
+        if not any(map(folder.has, COMPARED)):
             raise InputError(
-                f"{tables.folder} is not a result of a fleet: it holds none of the tables {', '.join(COMPARED)}; make"
-                " it with ringside fleet run IN OUT"
+                f"{folder} has none of the tables {', '.join(COMPARED)}; make them with ringside fleet run IN OUT"
             )
-        if tables.run_id and tables.run_id not in (run_ids := tables.run_ids()):
-            raise InputError(f"{tables.folder} has no run {tables.run_id!r}; it has {', '.join(sorted(run_ids))}")
-    runs = _run(before), _run(after)
-    if runs[0].run_id == runs[1].run_id:
+    if before.manifest.run_id == after.manifest.run_id:
         raise InputError(
-            f"{before.folder} and {after.folder} are the same run {runs[0].run_id}; give the results of two runs"
+            f"{before} and {after} are the same run {before.manifest.run_id}; give the results of two runs"
         )
-    return runs
+    return _run(before), _run(after)
 
 
-def _run(tables: RunTables) -> Run:
-    """The run that made the first of the compared tables that has a row, and the moment that it is of."""
-    name = next(name for name in ("worst_subscriptions", *COMPARED) if tables.has(name))
-    moment = ["snapshot_time"] if name == "worst_subscriptions" else []
-    table = tables.read(name, moment)
-    run_id = tables.run_id or next(iter(_values(table.column("run_id")) or sorted(tables.run_ids())), "")
-    latest = None
-    if moment:  # Spark writes moments of UTC in a form that does not say so
-        times = table.column("snapshot_time").cast(pa.timestamp("us", "UTC"), safe=False)
-        latest = pc.max(times).as_py()
-    return Run(str(tables.folder), run_id or "without rows", latest.isoformat() if latest else None)
+def _run(folder: ResultFolder) -> Run:
+    moment = folder.manifest.snapshot_time
+    return Run(str(folder), folder.manifest.run_id, moment.isoformat() if moment else None)
 
 
 def _values(column: Any) -> set[str]:
     return set(pc.unique(column).to_pylist())
 
 
-def columns_of(before: RunTables, after: RunTables) -> tuple[RunColumns, tuple[str, ...]]:
+def columns_of(before: ResultFolder, after: ResultFolder) -> tuple[RunColumns, tuple[str, ...]]:
     """How to read what both runs have, and the tables that one of them lacks. Reading raises ``InputError``."""
     missing = tuple(name for name in COMPARED if not (before.has(name) and after.has(name)))
     owners = {"assignments", "subscription_loads"}.isdisjoint(missing)
@@ -169,20 +113,20 @@ def columns_of(before: RunTables, after: RunTables) -> tuple[RunColumns, tuple[s
     )
 
 
-def _owners(before: RunTables, after: RunTables) -> OwnerColumns:
+def _owners(before: ResultFolder, after: ResultFolder) -> OwnerColumns:
     old, new = _owners_of(before), _owners_of(after)
     named = {name: coded(old.column(name), new.column(name)) for name in _OWNERS[:4]}
     return OwnerColumns(**named, owner=coded(old.column("active_consumer"), new.column("active_consumer")))
 
 
-def _owners_of(tables: RunTables) -> Any:
+def _owners_of(folder: ResultFolder) -> Any:
     """Assignments under the policy in force; which one that is may differ between subscriptions."""
     names = _OWNERS[:3]
-    in_force = tables.read("subscription_loads", (*names, "policy"), [("in_force", "=", True)])
+    in_force = _read(folder, "subscription_loads", (*names, "policy"), [("in_force", "=", True)])
     policies = sorted(_values(in_force.column("policy")))
     tables_of_policies = []
     for policy in policies or [""]:
-        rows = tables.read("assignments", _OWNERS, [("policy", "=", policy)])
+        rows = _read(folder, "assignments", _OWNERS, [("policy", "=", policy)])
         if len(policies) > 1:
             ruled = in_force.filter(pc.equal(in_force.column("policy").cast(pa.string()), policy))
             mine, others = keyed(*(coded(rows.column(name), ruled.column(name)) for name in names))
@@ -191,8 +135,8 @@ def _owners_of(tables: RunTables) -> Any:
     return pa.concat_tables(tables_of_policies)
 
 
-def _subscriptions(before: RunTables, after: RunTables) -> SubscriptionColumns:
-    old, new = (tables.read("worst_subscriptions", _SUBSCRIPTIONS) for tables in (before, after))
+def _subscriptions(before: ResultFolder, after: ResultFolder) -> SubscriptionColumns:
+    old, new = (_read(folder, "worst_subscriptions", _SUBSCRIPTIONS) for folder in (before, after))
     texts = {name: coded(old.column(name), new.column(name)) for name in _SUBSCRIPTIONS[:5]}
     measures = {name: (_numbers(old, name), _numbers(new, name)) for name in MEASURES}
     return SubscriptionColumns(**texts, measures=measures)
@@ -202,11 +146,11 @@ def _numbers(table: Any, name: str) -> Any:
     return pc.fill_null(table.column(name).cast(pa.float64()), float("nan")).to_numpy()
 
 
-def _findings(before: RunTables, after: RunTables) -> FindingColumns:
-    old, new = (tables.read("findings", _FINDING) for tables in (before, after))
+def _findings(before: ResultFolder, after: ResultFolder) -> FindingColumns:
+    old, new = (_read(folder, "findings", _FINDING) for folder in (before, after))
     return FindingColumns(*(coded(old.column(name), new.column(name)) for name in _FINDING))
 
 
-def _names(before: RunTables, after: RunTables, table: str, column: str) -> NameColumns:
-    old, new = (tables.read(table, ["cluster", column]) for tables in (before, after))
+def _names(before: ResultFolder, after: ResultFolder, table: str, column: str) -> NameColumns:
+    old, new = (_read(folder, table, ["cluster", column]) for folder in (before, after))
     return NameColumns(*(coded(old.column(name), new.column(name)) for name in ("cluster", column)))

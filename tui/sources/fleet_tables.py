@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.errors import InputError
-from engine.input import read_path
+from engine.views.fleet.runs import ResultFolder
 
 _TYPES: Final[Mapping[str, Any]] = {
     "text": pa.string(),
@@ -35,19 +36,17 @@ _DECLARED: Final[Mapping[str, str]] = {
     " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real?*,"
     " msg_backlog_entries: whole?*, max_over_even: real?, lists: whole*, spare_msg_rate: real*,"
     " worst_topic: text?*, worst_consumers: whole?*, worst_active: whole?*,"
-    " run_id: text*, snapshot_time: moment?*",
+    " snapshot_time: moment?*",
     "worst_namespaces": "cluster: text, namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real?,"
     " msg_rate_out: real?,"
     " backlog_size_bytes: whole?, bundles: whole, bundles_to_split: whole, worst_max_over_even: real?,"
     " worst_subscription: text?, idle: whole, findings: whole, worst_severity: text?",
     "findings": "cluster: text, rule: text, severity: text, severity_level: whole, namespace: text,"
     " subscription: text, bundle: text,"
-    " topic: text, consumer: text, topics: whole, what: text, advice: text, run_id: text*",
+    " topic: text, consumer: text, topics: whole, what: text, advice: text",
     "assignments": "cluster: text, subscription: text, topic: text, namespace: text, policy: text,"
-    " active_consumer: text?,"
-    " run_id: text*",
-    "subscription_loads": "cluster: text, namespace: text, subscription: text, policy: text, in_force: flag,"
-    " run_id: text*",
+    " active_consumer: text?",
+    "subscription_loads": "cluster: text, namespace: text, subscription: text, policy: text, in_force: flag",
     "quarantine": _QUARANTINE,
     "assign_quarantine": _QUARANTINE,
     "key_quarantine": _QUARANTINE,
@@ -55,58 +54,26 @@ _DECLARED: Final[Mapping[str, str]] = {
     "balance_brokers": "cluster: text, broker: text, usage: real?, usage_after: real?, fullest: text?, bundles: whole,"
     " bundles_after: whole, topics: whole, msg_rate: real, throughput: real, next_unloads: whole, unloads: whole,"
     " gained: whole, topics_interrupted: whole, loops: whole, next_outcome: text, measure: text?*, figure: real?,"
-    " limit: real?, shedder: text, run_id: text*",
+    " limit: real?, shedder: text",
     "balance_answers": "cluster: text, broker: text, body: bytes, file: text",
     "subscriptions": "cluster: text, subscription: text, topic: text, partitioned_topic: text, type: text,"
     " consumer_set: whole,"
-    " told_active_consumer: text?, msg_rate_out: real?, msg_throughput_out: real?, msg_backlog_entries: whole?,"
+    " reported_active_consumer: text?, msg_rate_out: real?, msg_throughput_out: real?, msg_backlog_entries: whole?,"
     " unacked_messages: whole?, partition_index: whole",
     "topics": "cluster: text, topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real?,"
     " msg_rate_out: real?, msg_throughput_in: real?, msg_throughput_out: real?, storage_size_bytes: whole?,"
-    " backlog_size_bytes: whole?, publishers: whole?, bundle: text?, kind: text, file: text, run_id: text*",
+    " backlog_size_bytes: whole?, publishers: whole?, bundle: text?, kind: text, file: text",
     "consumer_sets": "cluster: text, consumer_set: whole, names: texts",
     "consumers": "cluster: text, namespace: text, subscription: text, topic: text, position: whole, consumer: text,"
     " connected_since: text,"
     " unacked_messages: whole?, key_hash_ranges: ranges",
     "bundles": "cluster: text, lower: whole, upper: whole",
     "settings": "cluster: text, name: text, value: text",
-    "brokers": "cluster: text, broker: text, version: text, run_id: text*",
+    "brokers": "cluster: text, broker: text, version: text",
 }
 """What is read of each table: columns and types. ``?``: a row may have none; ``*``: earlier releases lack it."""
 
-
-class StoredResults(Protocol):
-    """A result folder of a store."""
-
-    @property
-    def name(self) -> str: ...
-
-    def parts(self, table: str) -> Sequence[Any]:
-        """Files in the order of their names; ``input_file`` opens one for pyarrow."""
-
-    def document(self, name: str) -> bytes:
-        """The bytes of a JSON document of the result folder."""
-
-
-ResultFolder: TypeAlias = Path | StoredResults
-
-
-def parts_of(folder: ResultFolder, name: str) -> Sequence[Any]:
-    """The files of a table, in the order of their names; none where its job has not run.
-
-    Raises ``InputError`` for a store that does not answer.
-    """
-    if isinstance(folder, Path):
-        return sorted(path for path in (folder / name).glob("*.parquet") if path.is_file())
-    try:
-        return folder.parts(name)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be read: {first_line(error)}") from error
-
-
-def document_of(folder: ResultFolder, name: str) -> bytes:
-    """A JSON document of the folder. Raises ``OSError``, and ``InputError`` for what is no file."""
-    return read_path(folder / name) if isinstance(folder, Path) else folder.document(name)
+_NO_COLUMN: Final = re.compile(r"No match for FieldRef\.Name\(([^)]*)\)")
 
 
 def read_table(
@@ -123,13 +90,14 @@ def read_table(
     """
     chosen = list(columns) if columns is not None else None
     try:
-        try:
-            table = _read(folder, name, chosen, filters, repeated)
-        except FileNotFoundError:  # a new result took the place of this one
-            table = _read(folder, name, chosen, filters, repeated)
+        table = _read(folder, name, chosen, filters, repeated)
         fault = _fault(table, name, chosen)
+    except FileNotFoundError as error:
+        raise InputError(f"{folder} no longer has the run {folder.manifest.run_id}; open it again") from error
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{folder}/{name} cannot be read: {first_line(error)}") from error
+        lacking = _NO_COLUMN.search(str(error))
+        reason = f"has no column {lacking[1]}" if lacking else f"cannot be read: {first_line(error)}"
+        raise InputError(f"{folder}/{name} {reason}; make it again with ringside fleet run IN OUT") from error
     if fault:
         raise InputError(f"{folder}/{name} {fault}; make it again with ringside fleet run IN OUT")
     return table
@@ -142,7 +110,7 @@ def empty_table(name: str) -> Any:
 
 
 def _read(folder: ResultFolder, name: str, columns: list[str] | None, filters: Any, repeated: Sequence[str]) -> Any:
-    parts = parts_of(folder, name)
+    parts = folder.parts(name)
     if not parts:
         raise InputError(
             f"{folder} holds no table {name}; make it with ringside fleet run IN OUT or ringside fleet report"

@@ -10,8 +10,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
+from engine.answer import about
 from engine.balance.brokers import (
     BrokerLoad,
     ReportFigures,
@@ -108,8 +109,10 @@ def move_of(
 class Spread:
     """How evenly brokers are loaded: the highest over the mean, and the standard deviation over the mean."""
 
-    max_over_mean: float
-    deviation_over_mean: float
+    max_over_mean: Annotated[float, about("The highest over the mean; null while no broker has any.", nan=True)]
+    deviation_over_mean: Annotated[
+        float, about("The standard deviation over the mean; null while no broker has any.", nan=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

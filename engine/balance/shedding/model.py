@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Literal
 
+from engine.answer import about
 from engine.balance.averages import BundleData
 from engine.balance.brokers import BrokerLoad
 from engine.balance.java_maps import MapOrder
@@ -102,9 +103,9 @@ class ShedView:
 class BundleVerdict:
     """What became of one bundle, and the short-term traffic it was judged by: messages/s or bytes/s."""
 
-    bundle: str
-    outcome: BundleOutcome
-    value: float = 0.0
+    bundle: Annotated[str, about("Its full name.")]
+    outcome: Annotated[BundleOutcome, about("What became of it.")]
+    value: Annotated[float, about("Its short-term messages/s or bytes/s.", nan=True)] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +117,17 @@ class BrokerVerdict:
     where the shedder has no such limit. ``bundles`` in the order of the decisions.
     """
 
-    broker: str
-    outcome: BrokerOutcome
-    figure: float
-    limit: float
-    need: float = 0.0
-    bundles: tuple[BundleVerdict, ...] = ()
-    measure: Comparison = "usage"
-    need_measure: TrafficMeasure = "bytes"
-    least: float = 0.0
+    broker: Annotated[str, about("Its id.")]
+    outcome: Annotated[BrokerOutcome, about("What became of it.")]
+    figure: Annotated[float, about("What is compared with the limit.", nan=True)]
+    limit: Annotated[float, about("The limit.", nan=True)]
+    need: Annotated[float, about("The messages/s or bytes/s that it should lose.", nan=True)] = 0.0
+    bundles: Annotated[
+        tuple[BundleVerdict, ...], about("Its bundles in the order of the decision, where it came to that.")
+    ] = ()
+    measure: Annotated[Comparison, about("What figure and limit are.")] = "usage"
+    need_measure: Annotated[TrafficMeasure, about("Of which the need and the least are.")] = "bytes"
+    least: Annotated[float, about("Less is not worth an unload; 0 without such a limit.", nan=True)] = 0.0
 
     @property
     def unloaded(self) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
+from engine.answer import about
 from engine.balance.brokers import divided
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
@@ -121,23 +122,23 @@ class TransferDecision:
 class TopBundleVerdict:
     """What became of one reported bundle of a pair, in bytes/s."""
 
-    bundle: str
-    outcome: TopBundleOutcome
-    bytes_per_sec: float
+    bundle: Annotated[str, about("Its full name.")]
+    outcome: Annotated[TopBundleOutcome, about("What became of it.")]
+    bytes_per_sec: Annotated[float, about("Its bytes/s, in plus out. Null where it is no number.", nan=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class TransferPair:
     """The fuller and the emptier broker of a pair, how many bytes/s should move, and what became of it."""
 
-    fuller: str
-    emptier: str
-    outcome: PairOutcome
-    reason: UnloadReason
-    fuller_load: float = math.nan
-    emptier_load: float = math.nan
-    wanted_bytes_per_sec: float = 0.0
-    bundles: tuple[TopBundleVerdict, ...] = ()
+    fuller: Annotated[str, about("Its id.")]
+    emptier: Annotated[str, about("Its id.")]
+    outcome: Annotated[PairOutcome, about("What became of the pair.")]
+    reason: Annotated[UnloadReason, about("Why they should exchange bundles.")]
+    fuller_load: Annotated[float, about("The average usage of the fuller one.", nan=True)] = math.nan
+    emptier_load: Annotated[float, about("The average usage of the emptier one.", nan=True)] = math.nan
+    wanted_bytes_per_sec: Annotated[float, about("The bytes/s that should move; null for no limit.", nan=True)] = 0.0
+    bundles: Annotated[tuple[TopBundleVerdict, ...], about("The bundles that were looked at.")] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from engine.balance.splitting.world import World
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import BundleRange, SplitResult, parse_range, split_bundles
 from engine.bundles.plan import ChildShare, shares_of
-from engine.config import SPLIT_ALGORITHMS
+from engine.config import SPLIT_ALGORITHMS, SplitAlgorithmName
 from engine.errors import Rejection
 
 
@@ -159,7 +159,7 @@ class ForecastTree:
     settings lead to.
     """
 
-    algorithm: str
+    algorithm: SplitAlgorithmName
     configured: bool
     balance: Balance
     shares: tuple[ChildShare, ...]

@@ -12,6 +12,7 @@ from engine.balance.splitting.start import BalancedTopic
 from engine.balance.splitting.topics import TopicColumns
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.plan import LoadManager
+from engine.config import SplitAlgorithmName
 from engine.views.bundles.model import AttemptRow, BalanceFrame, BundleRow, MeasureRow
 from engine.views.bundles.words import NO_RUNS, attempt_text, span_text, verdict_text, why_text
 
@@ -41,7 +42,7 @@ def attempt_row(cycle: int, at_ms: int, attempt: Attempt, algorithm: str, load_m
     )
 
 
-def frame_of(balance: Balance, algorithm: str, cycle: int) -> BalanceFrame:
+def frame_of(balance: Balance, algorithm: SplitAlgorithmName, cycle: int) -> BalanceFrame:
     """The tree after a cycle of the simulation, 0 for its start. O(topics + bundles of all cycles up to it)."""
     this = balance.cycles[cycle - 1] if cycle else None
     manager = balance.start.load_manager

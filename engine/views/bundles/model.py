@@ -7,7 +7,9 @@ numbers; cycles count from 1, and 0 is the namespace as it is now. The sentences
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from engine.answer import about
 from engine.balance.limits import SplitReason
 from engine.balance.settings import BalanceSettings
 from engine.balance.splitting.forecast import Forecast
@@ -15,6 +17,7 @@ from engine.balance.splitting.loops import LoopKind
 from engine.balance.splitting.model import AttemptOutcome
 from engine.bundles.occupancy import CountedOccupancy
 from engine.bundles.plan import LoadManager
+from engine.config import SplitAlgorithmName
 from engine.errors import Rejection
 
 
@@ -37,10 +40,10 @@ class BalanceQuestion:
 class MeasureRow:
     """One number beside its limit, in the unit of ``reason`` (:class:`engine.bundles.LimitMeasure`)."""
 
-    reason: SplitReason
-    measured: float
-    limit: float
-    share: float
+    reason: Annotated[SplitReason, about("Which one.")]
+    measured: Annotated[float, about("In its own unit.")]
+    limit: Annotated[float, about("In the same unit.")]
+    share: Annotated[float, about("Measured over limit: 1 is on it.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,39 +94,41 @@ class AttemptRow:
     ``sentence`` is about the outcome, ``why`` about the reason.
     """
 
-    cycle: int
-    at_seconds: float
-    range_text: str
-    broker: str
-    outcome: AttemptOutcome
-    reason: SplitReason
-    measured: float | None
-    limit: float | None
-    cuts: tuple[int, ...]
-    children: tuple[str, ...]
-    echo: bool
-    why: str
-    sentence: str
+    cycle: Annotated[int, about("The cycle, from 1.", 1)]
+    at_seconds: Annotated[float, about("Seconds from now.", 0)]
+    range_text: Annotated[str, about("The bundle.")]
+    broker: Annotated[str, about("Its owner.")]
+    outcome: Annotated[AttemptOutcome, about("What came of it.")]
+    reason: Annotated[SplitReason, about("The limit that it is above.")]
+    measured: Annotated[
+        float | None, about("What was measured, in the reason's unit: topics, sessions, msg/s or bytes/s.")
+    ]
+    limit: Annotated[float | None, about("The limit, in the same unit.")]
+    cuts: Annotated[tuple[int, ...], about("Hashes at which it was cut.", 0)]
+    children: Annotated[tuple[str, ...], about("The new bundles.")]
+    echo: Annotated[bool, about("Whether it was judged by the first rates after its unload alone.")]
+    why: Annotated[str, about("A sentence about the reason.")]
+    sentence: Annotated[str, about("A sentence about the outcome.")]
 
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
     """A loop: bundles that are split or attempted repeatedly, grouped by kind, with the name of the first."""
 
-    kind: LoopKind
-    bundles: tuple[str, ...]
-    first_cycle: int
-    last_cycle: int
-    times: int
-    lasts: bool
-    sentence: str
+    kind: Annotated[LoopKind, about("What it is.")]
+    bundles: Annotated[tuple[str, ...], about("The bundles that do it.")]
+    first_cycle: Annotated[int, about("First seen in this cycle.", 1)]
+    last_cycle: Annotated[int, about("Last seen in this one.", 1)]
+    times: Annotated[int, about("How often in all.", 0)]
+    lasts: Annotated[bool, about("Whether it was going on in the last cycle.")]
+    sentence: Annotated[str, about("A sentence.")]
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
     """What one algorithm, as the broker's default, makes of the namespace in all cycles asked for."""
 
-    algorithm: str
+    algorithm: SplitAlgorithmName
     configured: bool
     bundles: int
     empty_bundles: int
@@ -153,7 +158,7 @@ class BalanceFrame:
     ``early``: reports were written before their time, because much had changed.
     """
 
-    algorithm: str
+    algorithm: SplitAlgorithmName
     cycle: int
     at_seconds: float
     early: bool

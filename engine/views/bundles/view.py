@@ -25,6 +25,7 @@ from engine.bundles.sizing import EVEN_ENOUGH, bundles_needed
 from engine.cluster.bundles import listed_numbers, topic_loads
 from engine.cluster.partitions import partition_columns
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of
+from engine.config import SplitAlgorithmName
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.names import partition_name
@@ -94,7 +95,7 @@ def _parts(state: ClusterState) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def balance_frame(view: BalanceView, algorithm: str, cycle: int) -> BalanceFrame:
+def balance_frame(view: BalanceView, algorithm: SplitAlgorithmName, cycle: int) -> BalanceFrame:
     """The tree under an algorithm after a cycle, 0 being now; cycles past the end show the last one. Remembered."""
     tree = next(candidate for candidate in view.forecast.trees if candidate.algorithm == algorithm)
     number = max(0, min(cycle, len(tree.balance.cycles)))

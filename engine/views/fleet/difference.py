@@ -5,16 +5,18 @@ Owners are the active consumers that the rule in force gives each partition: com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
+from engine.answer import about, extended
 from engine.compare.matching import Coded, Ints, keyed, matched, missing_in
+from engine.lint.model import SeverityLabel
 
-FORMAT: Final = "ringside.fleet-diff/1"
-MEASURES: Final = ("spare_msg_rate", "idle", "max_over_even", "max_over_mean")
+MeasureName = Literal["spare_msg_rate", "idle", "max_over_even", "max_over_mean"]
+MEASURES: Final[tuple[MeasureName, ...]] = get_args(MeasureName)
 """What a subscription is judged by, less being better; lists of what got worse are sorted by them in this order."""
 SAME: Final = 1e-9
 """Within this relative distance two numbers are the same: sums of rates depend on the order of additions."""
@@ -26,9 +28,12 @@ TOPICS_LISTED: Final = 100
 class Run:
     """One run: the folder that it is read from, and what its tables say of themselves (``snapshot_time``: ISO 8601)."""
 
-    place: str
-    run_id: str
-    snapshot_time: str | None
+    place: Annotated[str, about("The folder or URI that the run is read from.")]
+    run_id: Annotated[str, about("Which run it is.")]
+    snapshot_time: Annotated[
+        str | None,
+        about("The latest moment of the answers that the run is about, ISO 8601; null where the tables do not say."),
+    ]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,7 +56,7 @@ class SubscriptionColumns:
     subscription: Coded
     type: Coded
     verdict: Coded
-    measures: dict[str, tuple[Any, Any]]
+    measures: dict[MeasureName, tuple[Any, Any]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,113 +97,128 @@ class RunColumns:
 class OwnerChange:
     """``partitions`` that went from one consumer to another; None is nobody."""
 
-    before: str | None
-    after: str | None
-    partitions: int
+    before: Annotated[str | None, about("The owner in A; null for nobody.")]
+    after: Annotated[str | None, about("The owner in B; null for nobody.")]
+    partitions: Annotated[int, about("How many.", 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class MovedTopic:
-    topic: str
-    before: str | None
-    after: str | None
+    topic: Annotated[str, about("Its full name.")]
+    before: Annotated[str | None, about("The owner in A; null for nobody.")]
+    after: Annotated[str | None, about("The owner in B; null for nobody.")]
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionMoves:
     """``partitions`` of a subscription that both runs have, and those ``moved``; ``topics`` lists some of these."""
 
-    cluster: str
-    namespace: str
-    subscription: str
-    partitions: int
-    moved: int
-    owners: tuple[OwnerChange, ...]
-    topics: tuple[MovedTopic, ...]
+    cluster: Annotated[str, about("Its cluster, empty where the folder that was read is of one cluster.")]
+    namespace: Annotated[str, about("Its namespace, tenant/name.")]
+    subscription: Annotated[str, about("Its name.")]
+    partitions: Annotated[int, about("Its partitions and topics that both runs have.", 1)]
+    moved: Annotated[int, about("Those of them with another owner.", 1)]
+    owners: Annotated[tuple[OwnerChange, ...], about("From whom to whom they went, the most first.")]
+    topics: Annotated[tuple[MovedTopic, ...], about("The first hundred of them.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """The measures of a subscription in one run; ``spare_msg_rate`` in messages/s."""
 
-    spare_msg_rate: float | None
-    idle: float | None
-    max_over_even: float | None
-    max_over_mean: float | None
-    verdict: str | None
+    spare_msg_rate: Annotated[
+        float | None, about("Messages/s that the other consumers could take while the busiest one works as it does.", 0)
+    ]
+    idle: Annotated[float | None, about("Consumers that are active nowhere.", 0)]
+    max_over_even: Annotated[
+        float | None,
+        about("The most times its even share of what it reads that a consumer has; null where nobody has anything.", 0),
+    ]
+    max_over_mean: Annotated[
+        float | None, about("The busiest consumer against the mean: partitions (Failover) or messages (Key_Shared).", 0)
+    ]
+    verdict: Annotated[str | None, about("What explains the spread of a Key_Shared subscription.")]
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionChange:
     """A subscription of both runs; ``worse`` and ``better`` name the measures that rose and fell."""
 
-    cluster: str
-    namespace: str
-    subscription: str
-    type: str
-    worse: tuple[str, ...]
-    better: tuple[str, ...]
-    before: Measured
-    after: Measured
+    cluster: Annotated[str, about("Its cluster, empty where the folder that was read is of one cluster.")]
+    namespace: Annotated[str, about("Its namespace, tenant/name.")]
+    subscription: Annotated[str, about("Its name.")]
+    type: Annotated[str, about("Its type.")]
+    worse: Annotated[tuple[MeasureName, ...], about("Measures that rose.")]
+    better: Annotated[tuple[MeasureName, ...], about("Measures that fell.")]
+    before: Annotated[Measured, about("What A says.")]
+    after: Annotated[Measured, about("What B says.")]
 
 
 @dataclass(frozen=True, slots=True)
 class FindingPlace:
     """A finding without its numbers, which differ from run to run."""
 
-    rule: str
-    severity: str
-    cluster: str
-    namespace: str
-    subscription: str
-    bundle: str
-    topic: str
-    consumer: str
+    rule: Annotated[str, about("The rule of the doctor.")]
+    severity: Annotated[SeverityLabel, about("How bad it is.")]
+    cluster: Annotated[str, about("Its cluster, empty where the folder that was read is of one cluster.")]
+    namespace: Annotated[str, about("Its namespace, empty for none.")]
+    subscription: Annotated[str, about("Its subscription, empty for none.")]
+    bundle: Annotated[str, about("Its bundle, empty for none.")]
+    topic: Annotated[str, about("Its topic, empty for none.")]
+    consumer: Annotated[str, about("Its consumer, empty for none.")]
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionName:
-    cluster: str
-    namespace: str
-    subscription: str
+    cluster: Annotated[str, about("Its cluster, empty where the folder that was read is of one cluster.")]
+    namespace: Annotated[str, about("Its namespace, tenant/name.")]
+    subscription: Annotated[str, about("Its name.")]
 
 
 @dataclass(frozen=True, slots=True)
 class NameInCluster:
     """A topic or a broker."""
 
-    cluster: str
-    name: str
+    cluster: Annotated[str, about("Its cluster, empty where the folder that was read is of one cluster.")]
+    name: Annotated[str, about("Its name.")]
 
 
 @dataclass(frozen=True, slots=True)
 class FleetSums:
     """Counts over everything, None where one of the runs lacks the table.
 
-    ``items``: partitions that both runs have, ``moved`` those of them with another owner, in ``moved_subscriptions``.
     ``worse``: subscriptions of which a measure rose, ``better``: of which one fell and none rose, ``verdicts``: with
     another verdict. ``idle`` and ``spare_msg_rate`` (messages/s): how much more there is of it in all subscriptions.
     """
 
-    items: int | None = None
-    moved: int | None = None
-    moved_subscriptions: int | None = None
-    worse: int | None = None
-    better: int | None = None
-    verdicts: int | None = None
-    idle: int | None = None
-    spare_msg_rate: float | None = None
-    new_findings: int | None = None
-    gone_findings: int | None = None
-    topics_appeared: int | None = None
-    topics_vanished: int | None = None
-    subscriptions_appeared: int | None = None
-    subscriptions_vanished: int | None = None
-    brokers_appeared: int | None = None
-    brokers_vanished: int | None = None
+    partitions: Annotated[int | None, about("Pairs of Failover subscription and partition that both runs have.", 0)] = (
+        None
+    )
+    moved: Annotated[int | None, about("Those of them with another owner.", 0)] = None
+    moved_subscriptions: Annotated[int | None, about("Subscriptions that these are of.", 0)] = None
+    worse: Annotated[int | None, about("Subscriptions of which a measure rose.", 0)] = None
+    better: Annotated[int | None, about("Subscriptions of which a measure fell and none rose.", 0)] = None
+    verdicts: Annotated[int | None, about("Subscriptions with another verdict.", 0)] = None
+    idle: Annotated[int | None, about("By how many the idle consumers of all subscriptions rose.")] = None
+    spare_msg_rate: Annotated[
+        float | None, about("By how many messages/s the spare rate of all subscriptions rose.")
+    ] = None
+    new_findings: Annotated[int | None, about("Findings that only B has.", 0)] = None
+    gone_findings: Annotated[int | None, about("Findings that only A has.", 0)] = None
+    topics_appeared: Annotated[int | None, about("Topics that only B has.", 0)] = None
+    topics_vanished: Annotated[int | None, about("Topics that only A has.", 0)] = None
+    subscriptions_appeared: Annotated[int | None, about("Subscriptions that only B has.", 0)] = None
+    subscriptions_vanished: Annotated[int | None, about("Subscriptions that only A has.", 0)] = None
+    brokers_appeared: Annotated[int | None, about("Brokers that only B has.", 0)] = None
+    brokers_vanished: Annotated[int | None, about("Brokers that only A has.", 0)] = None
+
+    @property
+    def items(self) -> int | None:
+        """What shares in limits are of."""
+        return self.partitions
 
 
-LIMITED: Final = tuple(field.name for field in fields(FleetSums) if field.name != "items")
+LIMITED: Final = tuple(field.name for field in fields(FleetSums) if field.name != "partitions")
 """The sums that ``--fail-on`` accepts."""
 
 
@@ -206,18 +226,25 @@ LIMITED: Final = tuple(field.name for field in fields(FleetSums) if field.name !
 class FleetLists:
     """What the sums count, the most important first; each list is cut at the same length."""
 
-    moved: tuple[SubscriptionMoves, ...] = ()
-    worse: tuple[SubscriptionChange, ...] = ()
-    better: tuple[SubscriptionChange, ...] = ()
-    verdicts: tuple[SubscriptionChange, ...] = ()
-    new_findings: tuple[FindingPlace, ...] = ()
-    gone_findings: tuple[FindingPlace, ...] = ()
-    topics_appeared: tuple[NameInCluster, ...] = ()
-    topics_vanished: tuple[NameInCluster, ...] = ()
-    subscriptions_appeared: tuple[SubscriptionName, ...] = ()
-    subscriptions_vanished: tuple[SubscriptionName, ...] = ()
-    brokers_appeared: tuple[NameInCluster, ...] = ()
-    brokers_vanished: tuple[NameInCluster, ...] = ()
+    moved: Annotated[
+        tuple[SubscriptionMoves, ...],
+        about("Subscriptions with moved partitions. Every list is cut at --top rows; the sums count all."),
+    ] = ()
+    worse: Annotated[
+        tuple[SubscriptionChange, ...], about("Subscriptions that got worse, those that lose most first.")
+    ] = ()
+    better: Annotated[
+        tuple[SubscriptionChange, ...], about("Subscriptions that got better, those that gain most first.")
+    ] = ()
+    verdicts: Annotated[tuple[SubscriptionChange, ...], about("Subscriptions with another verdict.")] = ()
+    new_findings: Annotated[tuple[FindingPlace, ...], about("Findings that only B has.")] = ()
+    gone_findings: Annotated[tuple[FindingPlace, ...], about("Findings that only A has.")] = ()
+    topics_appeared: Annotated[tuple[NameInCluster, ...], about("Topics that only B has.")] = ()
+    topics_vanished: Annotated[tuple[NameInCluster, ...], about("Topics that only A has.")] = ()
+    subscriptions_appeared: Annotated[tuple[SubscriptionName, ...], about("Subscriptions that only B has.")] = ()
+    subscriptions_vanished: Annotated[tuple[SubscriptionName, ...], about("Subscriptions that only A has.")] = ()
+    brokers_appeared: Annotated[tuple[NameInCluster, ...], about("Brokers that only B has.")] = ()
+    brokers_vanished: Annotated[tuple[NameInCluster, ...], about("Brokers that only A has.")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +289,7 @@ def _compare_owners(columns: OwnerColumns, top: int, sums: dict[str, Any], lists
     moved = np.bincount(group[changed], minlength=len(partitions))
     changed = changed[np.argsort(group[changed], kind="stable")]
     ends = np.cumsum(moved)
-    sums |= {"items": len(first), "moved": len(changed), "moved_subscriptions": int(np.count_nonzero(moved))}
+    sums |= {"partitions": len(first), "moved": len(changed), "moved_subscriptions": int(np.count_nonzero(moved))}
     most = np.argsort(-moved, kind="stable")[:top]
     lists["moved"] = tuple(
         SubscriptionMoves(
@@ -315,9 +342,10 @@ def _compare_subscriptions(columns: SubscriptionColumns, top: int, sums: dict[st
     worse = np.any([rise > 0 for rise in rises.values()], axis=0)
     better = np.any([rise < 0 for rise in rises.values()], axis=0) & ~worse
     verdicts = columns.verdict.before[first] != columns.verdict.after[second]
-    for name, new_sum in (("idle", int), ("spare_msg_rate", float)):
-        old_values, new_values = columns.measures[name]
-        sums[name] = new_sum(np.nansum(new_values) - np.nansum(old_values))
+    summed: tuple[tuple[MeasureName, type], ...] = (("idle", int), ("spare_msg_rate", float))
+    for measure, new_sum in summed:
+        old_values, new_values = columns.measures[measure]
+        sums[measure] = new_sum(np.nansum(new_values) - np.nansum(old_values))
 
     def listed(rows: Ints, sign: int) -> tuple[SubscriptionChange, ...]:
         order = np.lexsort([-sign * rises[name][rows] for name in reversed(MEASURES)])
@@ -361,9 +389,13 @@ def _compare_findings(columns: FindingColumns, top: int, sums: dict[str, Any], l
         sums[name] = len(rows)
         sides = [column.before if before else column.after for column in every]
         lists[name] = tuple(
-            FindingPlace(*(_name(column, side[row]) for column, side in zip(every, sides, strict=True)))
+            _finding([_name(column, side[row]) for column, side in zip(every, sides, strict=True)])
             for row in rows[:top]
         )
+
+
+def _finding(texts: Sequence[Any]) -> FindingPlace:
+    return FindingPlace(*texts)
 
 
 def _compare_names(name: str, columns: NameColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
@@ -379,24 +411,27 @@ def _name(column: Coded, code: int) -> str:
     return column.name(int(code)) or ""
 
 
-def fleet_difference_document(difference: FleetDifference) -> dict[str, Any]:
-    """A difference as plain values."""
-    return {
-        "format": FORMAT,
-        "before": asdict(difference.before),
-        "after": asdict(difference.after),
-        "not_compared": list(difference.not_compared),
-        "sums": _sums(difference.sums),
-        **{name: list(rows) for name, rows in _plain(difference.lists)},
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetDiffDocument(FleetLists):
+    """Two runs of a fleet side by side. Owners are computed by the rule in force."""
+
+    FORMAT: ClassVar = "ringside.fleet-diff/1"
+
+    before: Annotated[Run, about("The run A.")]
+    after: Annotated[Run, about("The run B.")]
+    not_compared: Annotated[
+        Sequence[Literal["assignments", "subscription_loads", "worst_subscriptions", "findings", "topics", "brokers"]],
+        about("Tables that one of the runs lacks."),
+    ]
+    sums: Annotated[FleetSums, about("Counts over everything; null where one of the runs lacks the table.")]
 
 
-def _sums(sums: FleetSums) -> dict[str, Any]:
-    values = asdict(sums)
-    return {"partitions": values.pop("items"), **values}
-
-
-def _plain(lists: FleetLists) -> Iterator[tuple[str, list[Any]]]:
-    for column in fields(lists):
-        rows = getattr(lists, column.name)
-        yield column.name, [asdict(row) for row in rows]
+def fleet_difference_document(difference: FleetDifference) -> FleetDiffDocument:
+    return extended(
+        FleetDiffDocument,
+        difference.lists,
+        before=difference.before,
+        after=difference.after,
+        not_compared=difference.not_compared,
+        sums=difference.sums,
+    )

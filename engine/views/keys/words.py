@@ -47,13 +47,20 @@ VERDICTS: Final = {
 }
 
 
+_ANSWERS: Final = {
+    VERDICTS[Verdict.CHANCE]: "it can be",
+    VERDICTS[Verdict.CHANCE_OF_POINTS]: "unlucky points, which the keys follow",
+    VERDICTS[Verdict.NOTHING]: "nothing to judge yet",
+}
+
+
 def verdict_text(verdict: str) -> str:
-    """A verdict as an answer to "is it luck?"; chance is only ever possible, never proved.
+    """A verdict as an answer to "uneven by chance?"; chance is only ever possible, never proved.
 
     >>> verdict_text("chance"), verdict_text("hot key")
-    ('it can be chance', 'hot key')
+    ('it can be', 'hot key')
     """
-    return "it can be chance" if verdict == VERDICTS[Verdict.CHANCE] else verdict
+    return _ANSWERS.get(verdict, verdict)
 
 
 def shown(name: str) -> str:
@@ -98,7 +105,7 @@ def luck_sentence(luck: Luck) -> str:
     if luck.misplaced and not luck.keys:
         return _why(luck)
     if luck.expected_busiest is None or not luck.keys:
-        return "no known key has an owner, so there is nothing to judge"
+        return "no known key has an owner; a sent message makes its key known"
     if len(luck.consumers) < 2:
         declared = luck.verdict is Verdict.DECLARED
         return "the only consumer has every key " + ("whose slot it declared" if declared else "there is")

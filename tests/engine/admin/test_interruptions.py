@@ -13,6 +13,7 @@ from engine.admin.facts import BundleList, ConsumerFacts, DrainingHashFacts, Sna
 from engine.admin.interruptions import NOTHING_REPORTED, Interruption, Interruptions
 from engine.admin.moments import read_moments
 from engine.admin.shed_inputs import read_shed_inputs, shed_inputs_of
+from engine.documents import document
 from engine.views.brokers.document import brokers_document
 from engine.views.brokers.model import BrokersQuestion, BrokersView, Change
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view
@@ -121,12 +122,12 @@ def test_unloads_and_deaths_say_how_many_active_consumers_are_chosen_anew() -> N
     for move in coming.moves:
         assert move.interruption is not None
         assert move.interruption.handovers == expected[move.move.bundle]
-    document = brokers_document(view, ())
-    landings = document["changes"][1]["landings"]
+    printed = document(brokers_document(view, ()))
+    landings = printed["changes"][1]["landings"]
     assert {landing["bundle"]: landing["handovers"] for landing in landings} == {
         bundle: count for bundle, count in expected.items() if bundle in {landing["bundle"] for landing in landings}
     }
-    moves = [move for cycle in document["cycles"] for move in cycle["moves"]]
+    moves = [move for cycle in printed["cycles"] for move in cycle["moves"]]
     assert [move["handovers"] for move in moves] == [expected[move["bundle"]] for move in moves]
 
 

@@ -20,6 +20,7 @@ from engine.admin.shed_inputs import (
 )
 from engine.admin.snapshot import read_answers
 from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS
+from engine.documents import document
 from engine.errors import InputError, Problem, Rejection
 from engine.views.brokers.document import brokers_document
 from engine.views.brokers.model import BrokersQuestion
@@ -126,10 +127,10 @@ def test_a_limit_of_zero_is_no_share_and_no_load(tmp_path: Path) -> None:
     inputs = read(tmp_path, load_report_a=report("a:1", cpu={"usage": 50.0, "limit": 0.0}), load_report_b=idle("b:1"))
     view = brokers_view(brokers_input(inputs))
     assert not isinstance(view, Rejection)
-    document = brokers_document(view, ())
-    resources = {each["resource"]: each for each in document["brokers"][0]["resources"]}
+    printed = document(brokers_document(view, ()))
+    resources = {each["resource"]: each for each in printed["brokers"][0]["resources"]}
     assert resources["cpu"]["fault"] == "no-limit" and resources["cpu"]["share"] is None
-    assert document["brokers"][0]["weighted_usage"] == pytest.approx(0.2)  # that of incoming bandwidth
+    assert printed["brokers"][0]["weighted_usage"] == pytest.approx(0.2)  # that of incoming bandwidth
 
 
 def test_of_two_owners_of_a_bundle_the_newer_report_counts(tmp_path: Path) -> None:
@@ -254,8 +255,8 @@ def test_a_forecast_goes_on_with_numbers_that_are_none(tmp_path: Path, shedder: 
     question = BrokersQuestion(shedder=shedder, cycles=5)
     view = brokers_view(brokers_input(inputs), question)
     assert not isinstance(view, Rejection)
-    document = brokers_document(view, compared_shedders(view))
-    assert json.loads(json.dumps(document, allow_nan=False))["shedder"] == shedder
+    printed = document(brokers_document(view, compared_shedders(view)))
+    assert json.loads(json.dumps(printed, allow_nan=False))["shedder"] == shedder
 
 
 def test_the_extensible_load_manager_has_no_report_to_ask_for(tmp_path: Path) -> None:

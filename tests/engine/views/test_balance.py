@@ -16,11 +16,12 @@ from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.topics import Load
 from engine.config import SPLIT_ALGORITHMS
+from engine.documents import document
 from engine.errors import Rejection
 from engine.scenarios.embedded import embedded
 from engine.scenarios.synthetic import synthetic_producers
 from engine.views.bundles import view as balance
-from engine.views.bundles.document import FORMAT, balance_document, curve_document
+from engine.views.bundles.document import BundlesDocument, balance_document, curve_document
 from engine.views.bundles.model import BalanceQuestion, BalanceView
 from engine.views.bundles.view import balance_frame, balance_view, curve_after, curve_of, sessions_of
 from engine.views.bundles.words import (
@@ -68,7 +69,7 @@ def test_a_topic_that_nobody_listed_is_named_wherever_topics_are_counted() -> No
     assert view.assumed_topics == (f"persistent://{NAMESPACE}/__change_events",)
     assert topics_text(view) == f"{listed} topics and __change_events"
     assert "__change_events" in assumed_text(view)
-    assert balance_document(view)["assumed_topics"] == list(view.assumed_topics)
+    assert balance_document(view).assumed_topics == view.assumed_topics
 
 
 def test_a_listed_system_topic_is_a_topic_like_the_others() -> None:
@@ -190,7 +191,7 @@ def test_how_many_bundles_so_many_topics_need_is_left_to_the_command() -> None:
 
 def test_the_document_has_the_limits_of_a_cycle_that_are_in_force() -> None:
     slow = viewed(scene(loadBalancerMaxNumberOfBundlesToSplitPerCycle=1))
-    assert balance_document(slow)["intervals"] == {
+    assert document(balance_document(slow).intervals) == {
         "loadBalancerReportUpdateMinIntervalMillis": 5000,
         "loadBalancerReportUpdateThresholdPercentage": 10,
         "loadBalancerReportUpdateMaxIntervalMinutes": 15,
@@ -305,11 +306,11 @@ def test_sessions_count_consumers_of_every_subscription_and_producers_of_every_p
 
 def test_the_document_is_plain_json_with_all_trees() -> None:
     view = viewed(scene())
-    document = json.loads(json.dumps(balance_document(view), allow_nan=False))
-    assert document["format"] == FORMAT
-    assert [tree["algorithm"] for tree in document["trees"]] == list(SPLIT_ALGORITHMS)
-    assert document["next_split"]["at_seconds"] == 900.0 and document["why_not"] is None
-    assert sum(row["topics"] for row in document["trees"][0]["after"]) == document["topics"]
+    printed = json.loads(json.dumps(document(balance_document(view)), allow_nan=False))
+    assert printed["format"] == BundlesDocument.FORMAT
+    assert [tree["algorithm"] for tree in printed["trees"]] == list(SPLIT_ALGORITHMS)
+    assert printed["next_split"]["at_seconds"] == 900.0 and printed["why_not"] is None
+    assert sum(row["topics"] for row in printed["trees"][0]["after"]) == printed["topics"]
     curve = curve_of(scene(), FLOW, LAST)
     assert not isinstance(curve, Rejection)
     drawn = json.loads(json.dumps(curve_document(curve), allow_nan=False))

@@ -18,8 +18,9 @@ from engine.errors import InputError
 from tests.playing.server import playing, recorded
 from tests.tui.cli.conftest import Run
 from tui.cli import metrics_server
+from tui.cli.addresses import address_of
 from tui.cli.commands import exporter
-from tui.cli.commands.exporter import Figures, address_of
+from tui.cli.commands.exporter import Figures
 from tui.cli.main import main
 from tui.cli.metrics_server import MOST_AT_ONCE, MetricsServer
 from tui.cli.openmetrics import CONTENT_TYPE

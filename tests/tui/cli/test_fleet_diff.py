@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from engine.views.fleet.summary import VERSION, FleetSummary, FleetTotals, summary_text
+from tests import fleet_results
 from tests.tui.cli.conftest import Run
 from tests.tui.fleet_runs import MONDAY, NAMESPACE, TUESDAY, both_days, result, topic
 
@@ -38,8 +37,8 @@ def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> N
     before, after = both_days(tmp_path)
     outcome = document(run, before, after)
     assert {**outcome["sums"], "spare_msg_rate": round(outcome["sums"]["spare_msg_rate"], 9)} == EXPECTED_SUMS
-    assert outcome["before"] == {"place": before, "run_id": MONDAY.run_id, "snapshot_time": "2026-11-23T06:00:00+00:00"}
-    assert outcome["after"]["run_id"] == TUESDAY.run_id and outcome["not_compared"] == []
+    assert outcome["before"] == {"place": before, "run_id": MONDAY[0], "snapshot_time": "2026-11-23T06:00:00+00:00"}
+    assert outcome["after"]["run_id"] == TUESDAY[0] and outcome["not_compared"] == []
     billing, audit = outcome["moved"]
     assert (billing["namespace"], billing["subscription"], billing["partitions"], billing["moved"]) == (
         NAMESPACE, "billing", 5, 3
@@ -71,13 +70,6 @@ def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> N
     assert outcome["brokers_vanished"] == [{"cluster": "", "name": "b-2"}]
 
 
-def test_moments_as_spark_writes_them_are_of_utc(run: Run, tmp_path: Path) -> None:
-    before, after = both_days(tmp_path)
-    part = Path(after) / "worst_subscriptions" / "part-0.parquet"
-    pq.write_table(pq.read_table(part), part, use_deprecated_int96_timestamps=True, store_schema=False)
-    assert document(run, before, after)["after"]["snapshot_time"] == "2026-11-24T06:00:00+00:00"
-
-
 def test_the_other_way_round_everything_is_the_opposite(run: Run, tmp_path: Path) -> None:
     before, after = both_days(tmp_path)
     forth, back = document(run, before, after), document(run, after, before)
@@ -89,33 +81,19 @@ def test_the_other_way_round_everything_is_the_opposite(run: Run, tmp_path: Path
     assert back["worse"][0]["subscription"] == "audit"
 
 
-def test_two_runs_of_a_history_are_the_same_as_two_folders(run: Run, tmp_path: Path) -> None:
-    """The newest one is in the result folder itself as well; a run that is nowhere is refused with those there are."""
-    before, after = both_days(tmp_path)
-    out = result(tmp_path / "out", "tuesday")
-    summary = FleetSummary(VERSION, (), FleetTotals(), (), (), (), (), (), (), (), {}, run_id=TUESDAY.run_id)
-    (out / "summary.json").write_bytes(summary_text(summary))
-    kept = result(out / "history" / MONDAY.run_id, "monday")
-    (kept / "summary.json").write_bytes(summary_text(replace(summary, run_id=MONDAY.run_id)))
-    together = document(run, str(out), MONDAY.run_id, TUESDAY.run_id)
-    assert together["sums"] == document(run, before, after)["sums"]
-    assert (together["before"]["place"], together["after"]["place"]) == (str(kept), str(out))
-    unknown = run("fleet", "diff", str(out), MONDAY.run_id, "20261125T060000Z-cccccccc")
-    assert (unknown.code, MONDAY.run_id in unknown.err, TUESDAY.run_id in unknown.err) == (2, True, True)
-
-
 def test_two_runs_of_one_folder_are_the_same_as_two_folders(run: Run, tmp_path: Path) -> None:
     before, after = both_days(tmp_path)
-    kept = result(result(tmp_path / "kept", "monday"), "tuesday", part=1)
-    apart, together = document(run, before, after), document(run, str(kept), MONDAY.run_id, TUESDAY.run_id)
+    kept = result(result(tmp_path / "kept", "monday"), "tuesday")
+    apart, together = document(run, before, after), document(run, str(kept), MONDAY[0], TUESDAY[0])
     for name in apart:
         if name not in ("before", "after"):
             assert apart[name] == together[name], name
-    assert together["before"]["run_id"] == MONDAY.run_id
+    assert together["before"]["run_id"] == MONDAY[0]
+    # Without names the latest runs are compared.
     refused = run("fleet", "diff", str(kept), after)
-    assert (refused.code, MONDAY.run_id in refused.err, TUESDAY.run_id in refused.err) == (2, True, True)
-    unknown = run("fleet", "diff", str(kept), MONDAY.run_id, "20261125T060000Z-cccccccc")
-    assert (unknown.code, TUESDAY.run_id in unknown.err) == (2, True)
+    assert (refused.code, TUESDAY[0] in refused.err) == (2, True)
+    unknown = run("fleet", "diff", str(kept), MONDAY[0], "20261125T060000Z-cccccccc")
+    assert (unknown.code, TUESDAY[0] in unknown.err) == (2, True)
 
 
 def test_as_text_the_counts_and_names_are_there(run: Run, tmp_path: Path) -> None:
@@ -147,7 +125,7 @@ def test_what_is_not_a_limit_is_refused(run: Run, tmp_path: Path, limit: str) ->
 
 def test_what_a_run_lacks_is_not_compared_and_nothing_is_claimed_of_it(run: Run, tmp_path: Path) -> None:
     before, after = both_days(tmp_path)
-    shutil.rmtree(Path(after) / "findings")
+    fleet_results.drop(Path(after), "findings")
     outcome = document(run, before, after)
     assert outcome["not_compared"] == ["findings"]
     assert outcome["sums"]["new_findings"] is None and outcome["sums"]["moved"] == 4
@@ -161,7 +139,7 @@ def test_the_same_run_twice_is_refused(run: Run, tmp_path: Path) -> None:
     copied = shutil.copytree(before, tmp_path / "copied")
     for other in (before, str(copied)):
         ran = run("fleet", "diff", before, other)
-        assert (ran.code, MONDAY.run_id in ran.err, ran.out) == (2, True, "")
+        assert (ran.code, MONDAY[0] in ran.err, ran.out) == (2, True, "")
 
 
 @pytest.mark.parametrize("words", [(), ("monday",), ("monday", "a", "b", "c")], ids=repr)
@@ -180,18 +158,18 @@ def test_a_folder_that_is_not_a_result_is_refused(run: Run, tmp_path: Path) -> N
     assert (nowhere.code, "nowhere" in nowhere.err) == (2, True)
 
 
-@pytest.mark.parametrize("column", ["run_id", "spare_msg_rate", "subscription"])
+@pytest.mark.parametrize("column", ["spare_msg_rate", "subscription"])
 def test_tables_of_another_release_are_refused_with_the_column(run: Run, tmp_path: Path, column: str) -> None:
     before, after = both_days(tmp_path)
-    part = Path(after) / "worst_subscriptions" / "part-0.parquet"
-    pq.write_table(pq.read_table(part).drop_columns([column]), part)
+    (part,) = fleet_results.parts(Path(after), "worst_subscriptions")
+    pq.write_table(pq.ParquetFile(part).read().drop_columns([column]), part)
     ran = run("fleet", "diff", before, after)
     assert (ran.code, column in ran.err, "worst_subscriptions" in ran.err) == (2, True, True)
 
 
 def test_a_damaged_table_is_refused_with_its_name(run: Run, tmp_path: Path) -> None:
     before, after = both_days(tmp_path)
-    part = Path(after) / "assignments" / "part-0.parquet"
+    (part,) = fleet_results.parts(Path(after), "assignments")
     part.write_bytes(part.read_bytes()[:200])
     ran = run("fleet", "diff", before, after)
     assert (ran.code, "assignments" in ran.err) == (2, True)

@@ -347,16 +347,17 @@ def undescribed(schema: Any, place: str) -> Iterator[str]:
 
 
 def test_the_words_of_a_schema_are_those_there_are() -> None:
-    trees = schema_of("bundles")["properties"]["trees"]["items"]["properties"]
-    attempt = trees["attempts"]["items"]["properties"]
+    bundles, shed = (
+        {name: part["properties"] for name, part in schema_of(document)["$defs"].items()}
+        for document in ("bundles", "shed")
+    )
+    attempt = bundles["AttemptRow"]
     assert attempt["outcome"]["enum"] == list(get_args(AttemptOutcome))
     assert attempt["reason"]["enum"] == list(get_args(SplitReason))
-    assert trees["loops"]["items"]["properties"]["kind"]["enum"] == list(get_args(LoopKind))
-    shed = schema_of("shed")["properties"]
-    assert shed["assumptions"]["items"]["enum"] == list(get_args(Assumption))
-    cycle = shed["cycles"]["items"]["properties"]
-    assert cycle["left_alone"]["items"]["properties"]["why"]["enum"] == list(get_args(UnloadOutcome))
-    assert cycle["brokers"]["items"]["properties"]["outcome"]["enum"] == list(get_args(BrokerOutcome))
+    assert bundles["LoopRow"]["kind"]["enum"] == list(get_args(LoopKind))
+    assert schema_of("shed")["properties"]["assumptions"]["items"]["enum"] == list(get_args(Assumption))
+    assert shed["UnloadLeft"]["why"]["enum"] == list(get_args(UnloadOutcome))
+    assert shed["BrokerVerdict"]["outcome"]["enum"] == list(get_args(BrokerOutcome))
     facts = schema_of("verify")["$defs"]["ComparedFacts"]["properties"]
     assert facts["kind"]["enum"] == [kind.value for kind in FactKind]
 

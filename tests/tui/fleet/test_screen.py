@@ -10,7 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from engine.views.fleet.runs import result_at
 from engine.views.fleet.summary import Agreement, summary_text
+from tests import fleet_results
 from tests.tui.fleet_scenes import NAMESPACE, SUMMARY, large_result, small_result
 from tests.tui.screens_under_test import text_of
 from tui.cli import screen
@@ -27,7 +29,7 @@ SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
 def app_on(folder: Path, place: Place | None = None, *, ascii_only: bool = False) -> FleetApp:
-    return FleetApp(read_results(folder), place, depth="truecolor", ascii_only=ascii_only)
+    return FleetApp(read_results(result_at(folder)), place, depth="truecolor", ascii_only=ascii_only)
 
 
 def play(app: FleetApp | FleetPartApp, *keys: str, size: tuple[int, int] = (120, 40)) -> str:
@@ -76,7 +78,7 @@ def test_columns_that_do_not_fit_are_counted(folder: Path, size: tuple[int, int]
 
 def test_disagreement_and_failed_jobs_come_first(folder: Path) -> None:
     bad = replace(SUMMARY, agreement=Agreement(12, 11), failed={"lint": "no memory"})
-    (folder / "summary.json").write_bytes(summary_text(bad))
+    fleet_results.put_document(folder, "summary.json", summary_text(bad))
     first = play(app_on(folder)).splitlines()[0]
     assert first.index("lint FAILED") < first.index("1 of 12 reported")
     assert "DISAGREE" in play(app_on(folder), size=(200, 60)).splitlines()[0]
@@ -166,7 +168,7 @@ def test_enter_opens_what_stands_under_the_cursor(folder: Path) -> None:
     app = app_on(folder)
     play(app, "enter")
     assert app.chosen == Chosen("", NAMESPACE, "billing", True) and app.return_code == 0
-    session = session_of(folder, app.chosen)
+    session = session_of(result_at(folder), app.chosen)
     assert [row.name for row in shown_in(session).failover_view.consumers] == ["billing-0", "billing-1", "billing-2"]
     other = app_on(folder)
     play(other, "tab", "down", "enter")
@@ -178,14 +180,16 @@ def test_a_namespace_opens_at_its_worst_subscription(folder: Path) -> None:
     app = app_on(folder)
     play(app, "2", "enter")
     assert app.chosen == Chosen("", NAMESPACE, "", True, "billing")
-    keys = {session_of(folder, replace(app.chosen, first=name)).subscription for name in ("billing", "orders")}
-    assert keys == {0, 1} and session_of(folder, replace(app.chosen, first="gone")).subscription == 0
+    keys = {
+        session_of(result_at(folder), replace(app.chosen, first=name)).subscription for name in ("billing", "orders")
+    }
+    assert keys == {0, 1} and session_of(result_at(folder), replace(app.chosen, first="gone")).subscription == 0
 
 
 def test_one_comes_back_to_where_one_left(folder: Path) -> None:
     """Filter, order and cursor of before; a complaint says why something could not be opened."""
     place = Place(SUBSCRIPTIONS.table, {SUBSCRIPTIONS.table: Spot("shop", "subscription", False, 2)})
-    app = FleetApp(read_results(folder), place, depth="truecolor", complaint="nothing to show there")
+    app = FleetApp(read_results(result_at(folder)), place, depth="truecolor", complaint="nothing to show there")
     result = play(app)
     assert "nothing to show there" in result and "filter: shop" in result and "subscription ^" in result
     again = app_on(folder, place)
@@ -194,7 +198,7 @@ def test_one_comes_back_to_where_one_left(folder: Path) -> None:
 
 
 def part_app(folder: Path) -> FleetPartApp:
-    session = session_of(folder, Chosen("", NAMESPACE, "", True))
+    session = session_of(result_at(folder), Chosen("", NAMESPACE, "", True))
     return FleetPartApp(session, animate=False, depth="truecolor")
 
 
@@ -218,7 +222,7 @@ def test_escape_in_the_simulator_closes_what_is_open_and_then_goes_back(folder: 
 
 
 def test_the_key_shared_screen_names_the_way_back_too(folder: Path) -> None:
-    session = session_of(folder, Chosen("", NAMESPACE, "orders", None))
+    session = session_of(result_at(folder), Chosen("", NAMESPACE, "orders", None))
     app = FleetPartApp(session, animate=False, depth="truecolor")
     assert "esc Fleet" in play(app) and "worker-0" in play(FleetPartApp(session, animate=False, depth="mono"))
 
@@ -235,7 +239,7 @@ def test_the_loop_comes_back_with_escape_and_ends_with_q(folder: Path, monkeypat
 
     monkeypatch.setattr(screen, "run_screen", run)
     output = fleet_screen.Output(False, False, "dark", False, False, False)
-    assert fleet_screen.open_fleet_screen(folder, output) == 0
+    assert fleet_screen.open_fleet_screen(result_at(folder), output) == 0
     lists = [each for each in shown if isinstance(each, FleetApp)]
     assert len(shown) == 4 and len(lists) == 2
     assert (
@@ -291,11 +295,11 @@ def test_help_lists_the_keys_the_filter_and_the_columns(folder: Path) -> None:
 
 def test_a_result_of_an_earlier_release_shows_the_columns_it_has(folder: Path) -> None:
     """Without message rates per subscription, and without a summary."""
-    path = folder / "worst_subscriptions" / "part-0.parquet"
+    (path,) = fleet_results.parts(folder, "worst_subscriptions")
     pq.write_table(
         pq.read_table(path).drop_columns(["msg_rate_out", "msg_backlog_entries", "lists", "spare_msg_rate"]), path
     )
-    (folder / "summary.json").unlink()
+    fleet_results.drop(folder, "summary.json")
     result = play(app_on(folder), size=(200, 60))
     assert "billing" in result and "msg/s" not in result and "ringside fleet report makes one" in result
     assert "3 subscriptions" in result.splitlines()[0] and "3 findings 2" in result.splitlines()[1]

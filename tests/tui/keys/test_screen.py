@@ -49,7 +49,7 @@ def test_the_first_screen_says_what_is_seen_and_which_key_to_press() -> None:
         "1 slots 0 to 65535",
         "2 consumers (4)",
         "3 what waits (nothing)",
-        "is it luck? it can be chance",
+        "uneven by chance? it can be",
         "5 events",
     ):
         assert words in screen, words
@@ -456,7 +456,13 @@ def test_colon_runs_the_grammar() -> None:
 
 def test_i_tells_everything_in_full() -> None:
     screen = after_keys(keys_app(with_a_gap()), "i", size=(140, 60))
-    for words in ("the rule", "is it luck?", "what waits", "Nobody has the slots 32,768 to 39,999", "slot = hash mod"):
+    for words in (
+        "the rule",
+        "uneven by chance?",
+        "what waits",
+        "Nobody has the slots 32,768 to 39,999",
+        "slot = hash mod",
+    ):
         assert words in screen, words
 
 
@@ -594,7 +600,7 @@ def test_the_main_things_are_visible_at_every_size(size: tuple[int, int]) -> Non
         "2 consumers (3)",
         "3 what waits",
         "4 gaps",
-        "is it luck?",
+        "uneven by chance?",
         "5 events",
         "sticky",
         "? Help",

@@ -23,6 +23,8 @@ from engine.scenarios.opening import (
     open_fleet_part,
     open_snapshot,
 )
+from engine.views.fleet.runs import result_at
+from tests import fleet_results
 from tests.tui.fleet_scenes import NAMES, NAMESPACE, imported, small_result
 from tui.sources import fleet_part
 from tui.sources.fleet_part import part_of
@@ -72,7 +74,7 @@ def test_each_namespace_opens_as_its_answers_do(recording: str, tmp_path: Path) 
             bundles = {name: listed for name, listed in one.bundles.items() if name == namespace}
             alone = replace(one, topics=mine, bundles=bundles, known_names=frozenset())
             expected = open_snapshot(alone)
-            opened = open_fleet_part(part_of(folder, "", namespace))
+            opened = open_fleet_part(part_of(result_at(folder), "", namespace))
             assert not faults(opened.state)
             assert contents(opened.state, namespace) == contents(expected.state, namespace)
             assert sorted(note.code for note in opened.notes) == sorted(note.code for note in expected.notes)
@@ -80,7 +82,9 @@ def test_each_namespace_opens_as_its_answers_do(recording: str, tmp_path: Path) 
 
 def test_one_subscription_comes_with_all_bundles_of_its_namespace(tmp_path: Path) -> None:
     """Topics with their partitions, consumers in order, traffic, bundles, release; the namespace's other topics too."""
-    opened = open_fleet_part(part_of(small_result(tmp_path / "out"), "", NAMESPACE, "billing", listed_flag=True))
+    opened = open_fleet_part(
+        part_of(result_at(small_result(tmp_path / "out")), "", NAMESPACE, "billing", listed_flag=True)
+    )
     state = opened.state
     assert not faults(state) and opened.source == f"out: {NAMESPACE}, subscription billing"
     (subscription,) = state.subscriptions
@@ -95,30 +99,30 @@ def test_one_subscription_comes_with_all_bundles_of_its_namespace(tmp_path: Path
 def test_a_namespace_is_opened_with_all_its_subscriptions(tmp_path: Path) -> None:
     """Failover and Key_Shared side by side; where only other types are, the bundles are shown."""
     folder = small_result(tmp_path / "out")
-    state = open_fleet_part(part_of(folder, "", NAMESPACE)).state
+    state = open_fleet_part(part_of(result_at(folder), "", NAMESPACE)).state
     assert not faults(state) and [subscription.key for subscription in state.subscriptions] == ["billing"]
     (shared,) = state.key_subscriptions
     assert [consumer.name for consumer in shared.consumers] == ["worker-0", "worker-1"]
-    loose = open_fleet_part(part_of(folder, "", "shop/loose"))
+    loose = open_fleet_part(part_of(result_at(folder), "", "shop/loose"))
     assert not loose.state.subscriptions and set(loose.state.namespaces) == {"shop/loose"}
     with pytest.raises(InputError, match="only those of type Shared"):
-        open_fleet_part(part_of(folder, "", "shop/loose", "loose"))
+        open_fleet_part(part_of(result_at(folder), "", "shop/loose", "loose"))
     with pytest.raises(InputError, match="neither topics nor bundles"):
-        open_fleet_part(part_of(folder, "", "shop/nowhere"))
+        open_fleet_part(part_of(result_at(folder), "", "shop/nowhere"))
 
 
 def test_the_flag_of_the_lists_counts_where_nothing_was_recorded(tmp_path: Path) -> None:
     """It is reported; where the recorded active consumers contradict it, that is reported and they count."""
     folder = small_result(tmp_path / "out")
     for flag in (True, False):
-        opened = open_fleet_part(part_of(folder, "", NAMESPACE, "billing", listed_flag=flag))
+        opened = open_fleet_part(part_of(result_at(folder), "", NAMESPACE, "billing", listed_flag=flag))
         assert opened.state.settings.activeConsumerFailoverConsistentHashing is flag
         assert FLAG_OF_LISTS in {note.code for note in opened.notes}
     for name, flag in (("a-failover-8p-hash", True), ("a-failover-8p-modulo", False)):
         snapshot = replace(read_answers(str(RECORDINGS / name)), settings=None)
         folder = imported(snapshot, tmp_path / name)
         namespace = next(facts.namespace for facts in snapshot.topics.values())
-        opened = open_fleet_part(part_of(folder, "", namespace, listed_flag=not flag))
+        opened = open_fleet_part(part_of(result_at(folder), "", namespace, listed_flag=not flag))
         assert opened.state.settings.activeConsumerFailoverConsistentHashing is flag
         differing = [note.text for note in opened.notes if note.code == DIFFERS_FROM_RECORD]
         assert any("fleet's lists were computed with" in text for text in differing)
@@ -127,14 +131,14 @@ def test_the_flag_of_the_lists_counts_where_nothing_was_recorded(tmp_path: Path)
 def test_a_recorded_active_consumer_that_no_rule_gives_is_reported(tmp_path: Path) -> None:
     """A broker's record is changed by hand: the opened state keeps its rule and names the difference."""
     folder = small_result(tmp_path / "out")
-    path = folder / "subscriptions" / "part-0.parquet"
+    (path,) = fleet_results.parts(folder, "subscriptions")
     table = pq.read_table(path)
-    at = table.column_names.index("told_active_consumer")
+    at = table.column_names.index("reported_active_consumer")
     rows = zip(table["topic"].to_pylist(), table["partition_index"].to_pylist(), strict=True)
     names = [NAMES[index % 3] if index >= 0 and "order-" in topic else None for topic, index in rows]
     names[1] = NAMES[2]
     pq.write_table(table.set_column(at, table.schema.field(at), [names]), path)
-    opened = open_fleet_part(part_of(folder, "", NAMESPACE, "billing", listed_flag=False))
+    opened = open_fleet_part(part_of(result_at(folder), "", NAMESPACE, "billing", listed_flag=False))
     differing = [note.text for note in opened.notes if note.code == DIFFERS_FROM_RECORD]
     assert len(differing) == 1 and "1 of 12 recorded active consumers differ" in differing[0]
 
@@ -152,7 +156,7 @@ def test_a_key_shared_topic_has_the_consumers_and_ranges_of_every_partition(tmp_
             facts, name=partition, namespace=NAMESPACE, partition_index=index, subscriptions=(one,)
         )
     whole = Snapshot("made", topics, {NAMESPACE: BundleList((0, 0xFFFFFFFF))}, version=snapshot.version)
-    opened = open_fleet_part(part_of(imported(whole, tmp_path / "out"), "", NAMESPACE, kept.name))
+    opened = open_fleet_part(part_of(result_at(imported(whole, tmp_path / "out")), "", NAMESPACE, kept.name))
     (shared,) = opened.state.key_subscriptions
     (expected,) = open_snapshot(whole).state.key_subscriptions
     assert shared == expected and name
@@ -166,11 +170,11 @@ def test_one_name_with_several_lists_of_consumers_is_reported(tmp_path: Path) ->
     """The recorded inventory has such a name: it opens as several subscriptions, and the notes say so."""
     snapshot = read_answers(str(RECORDINGS / "f-inventory-2"))
     folder = imported(snapshot, tmp_path / "out")
-    opened = open_fleet_part(part_of(folder, "", "ring/telemetry-2026", "failover-1"))
+    opened = open_fleet_part(part_of(result_at(folder), "", "ring/telemetry-2026", "failover-1"))
     count = len(opened.state.subscriptions)
     (text,) = (note.text for note in opened.notes if note.code == SEVERAL_LISTS)
     assert count > 1 and f"{count} different lists" in text
-    alone = open_fleet_part(part_of(small_result(tmp_path / "small"), "", NAMESPACE, "billing"))
+    alone = open_fleet_part(part_of(result_at(small_result(tmp_path / "small")), "", NAMESPACE, "billing"))
     assert SEVERAL_LISTS not in {note.code for note in alone.notes}
 
 
@@ -179,6 +183,6 @@ def test_a_subscription_of_a_huge_namespace_opens_with_its_own_topics(
 ) -> None:
     monkeypatch.setattr(fleet_part, "MANY_TOPICS", 5)
     folder = small_result(tmp_path / "out")
-    opened = open_fleet_part(part_of(folder, "", NAMESPACE, "orders"))
+    opened = open_fleet_part(part_of(result_at(folder), "", NAMESPACE, "orders"))
     assert list(opened.state.topics) == [f"persistent://{NAMESPACE}/keyed"]
     assert TOPICS_LEFT_OUT in {note.code for note in opened.notes}

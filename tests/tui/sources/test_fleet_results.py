@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,7 +16,9 @@ from pyarrow import csv
 
 from engine.disk import Exported
 from engine.errors import InputError
+from engine.views.fleet.runs import result_at
 from pipeline import schemas, stamps
+from tests import fleet_results
 from tests.tui.fleet_scenes import large_result, small_result, with_brokers
 from tui.fleet.columns import SUBSCRIPTIONS
 from tui.sources import fleet_tables
@@ -32,7 +33,7 @@ texts = st.text(st.sampled_from("abcABC-/é\n0"), max_size=6)
 
 
 def subscriptions(folder: Path) -> Listing:
-    return read_results(folder).listing(SUBSCRIPTIONS.table)
+    return read_results(result_at(folder)).listing(SUBSCRIPTIONS.table)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +175,7 @@ def test_an_export_holds_the_rows_in_their_order(tmp_path: Path, ending: str) ->
 
 def test_findings_and_what_was_set_aside_are_exported_with_their_numbers(tmp_path: Path) -> None:
     """Numbers of a finding are a list, which CSV holds as JSON; each problem names its job."""
-    results = read_results(small_result(tmp_path / "out"))
+    results = read_results(result_at(small_result(tmp_path / "out")))
     assert export(results.listing(FINDINGS), tmp_path / "f.csv") == Exported(2)
     numbers = csv.read_csv(tmp_path / "f.csv").column("numbers")[0].as_py()
     assert json.loads(numbers) == [{"name": "points_kept", "value": 90.0}]
@@ -184,23 +185,24 @@ def test_findings_and_what_was_set_aside_are_exported_with_their_numbers(tmp_pat
 
 def test_a_missing_table_is_reported_with_the_command_that_makes_it(tmp_path: Path) -> None:
     """An empty folder, and a damaged file; lists that a job did not make are empty."""
+    with pytest.raises(InputError, match=r"no result of a fleet; ringside fleet run"):
+        result_at(tmp_path)
+    fleet_results.put_table(tmp_path, "topics", schemas.TOPICS.columns_of([]))
     with pytest.raises(InputError, match=r"no table worst_subscriptions; make it with ringside fleet"):
-        read_results(tmp_path)
+        read_results(result_at(tmp_path))
     folder = small_result(tmp_path / "out")
     for name in (FINDINGS, SET_ASIDE):
-        (folder / name / "part-0.parquet").unlink()
-        assert len(read_results(folder).listing(name)) == 0
-    (folder / NAMESPACES / "part-0.parquet").write_bytes(b"PAR1 half")
+        fleet_results.drop(folder, name)
+        assert len(read_results(result_at(folder)).listing(name)) == 0
+    fleet_results.parts(folder, NAMESPACES)[0].write_bytes(b"PAR1 half")
     with pytest.raises(InputError, match="worst_namespaces cannot be read"):
-        read_results(folder)
+        read_results(result_at(folder))
 
 
 def test_where_the_report_failed_what_the_other_jobs_found_is_listed(tmp_path: Path) -> None:
     folder = small_result(tmp_path / "out")
-    for name in (SUBSCRIPTIONS.table, NAMESPACES):
-        shutil.rmtree(folder / name)
-    (folder / "summary.json").unlink()
-    results = read_results(folder)
+    fleet_results.drop(folder, SUBSCRIPTIONS.table, NAMESPACES, "summary.json")
+    results = read_results(result_at(folder))
     assert "ringside fleet report" in results.complaint
     assert [len(results.listing(name)) for name in (SUBSCRIPTIONS.table, NAMESPACES, FINDINGS, SET_ASIDE)] == [
         0,
@@ -211,24 +213,24 @@ def test_where_the_report_failed_what_the_other_jobs_found_is_listed(tmp_path: P
 
 
 def test_where_only_brokers_were_looked_at_they_are_listed_first(tmp_path: Path) -> None:
-    results = read_results(with_brokers(tmp_path / "ahead"))
+    results = read_results(result_at(with_brokers(tmp_path / "ahead")))
     assert (results.first, len(results.listing(BROKERS)), len(results.listing(SUBSCRIPTIONS.table))) == (BROKERS, 4, 0)
-    both = read_results(with_brokers(small_result(tmp_path / "out")))
+    both = read_results(result_at(with_brokers(small_result(tmp_path / "out"))))
     assert (both.first, len(both.listing(BROKERS))) == (SUBSCRIPTIONS.table, 4)
 
 
 def test_a_spoilt_summary_costs_the_header_and_no_list(tmp_path: Path) -> None:
     folder = small_result(tmp_path / "out")
-    assert read_results(folder).listed_flag() is True and read_results(folder).complaint == ""
-    (folder / "summary.json").write_bytes(b"{")
-    spoilt = read_results(folder)
+    assert read_results(result_at(folder)).listed_flag() is True and read_results(result_at(folder)).complaint == ""
+    fleet_results.put_document(folder, "summary.json", "[]")
+    spoilt = read_results(result_at(folder))
     assert spoilt.summary is None and "not a summary" in spoilt.complaint and len(spoilt.listing(FINDINGS)) == 2
-    (folder / "summary.json").unlink()
-    assert "ringside fleet report" in read_results(folder).complaint
+    fleet_results.drop(folder, "summary.json")
+    assert "ringside fleet report" in read_results(result_at(folder)).complaint
 
 
 def test_the_flag_is_that_of_the_row_else_that_of_the_fleet(tmp_path: Path) -> None:
-    results = FleetResults(small_result(tmp_path / "out"))
+    results = FleetResults(result_at(small_result(tmp_path / "out")))
     reported = [results.listed_flag(policy) for policy in ("flag_off", "flag_on", "auto_split", None)]
     assert reported == [False, True, True, True]
 
@@ -260,15 +262,15 @@ def replaced(table: pa.Table, column: str, values: pa.Array) -> pa.Table:
 
 @pytest.mark.parametrize("fault", SPOILT)
 def test_a_table_that_no_job_wrote_is_refused_with_its_fault(fault: str, tmp_path: Path) -> None:
-    path = small_result(tmp_path) / "worst_subscriptions" / "part-0.parquet"
+    (path,) = fleet_results.parts(small_result(tmp_path), "worst_subscriptions")
     pq.write_table(SPOILT[fault](pq.read_table(path)), path)
     with pytest.raises(InputError, match="worst_subscriptions") as refusal:
-        read_results(tmp_path)
+        read_results(result_at(tmp_path))
     assert fault in str(refusal.value)
 
 
 def test_bytes_that_are_no_parquet_are_refused(tmp_path: Path) -> None:
-    path = small_result(tmp_path) / "worst_subscriptions" / "part-0.parquet"
+    (path,) = fleet_results.parts(small_result(tmp_path), "worst_subscriptions")
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match="cannot be read"):
-        read_results(tmp_path)
+        read_results(result_at(tmp_path))

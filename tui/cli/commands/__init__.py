@@ -87,6 +87,7 @@ _COMMANDS: Final = (
     ),
     ("verify", "commands.verify:verify_command", "Compare the model with answers of real brokers."),
     ("live", "commands.live:live_command", "Open the dashboard on a running cluster, which is only read."),
+    ("serve", "commands.serve:serve_command", "Show a dashboard in browsers."),
     (
         "record",
         "commands.record:record_command",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from engine.errors import InputError, RingsideError, system_reason
+from tui.cli.addresses import address_of
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
-from tui.cli.metrics_server import MetricsServer, is_loopback
+from tui.cli.metrics_server import MetricsServer
 from tui.cli.output import say, say_fault, write_out
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 EVERY_S: Final = 30.0
 LISTEN: Final = "127.0.0.1:9393"
-_ADDRESS: Final = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 
 
 @click.command("exporter")
@@ -102,24 +101,6 @@ def read_for_ever(source: Source, figures: Figures, every_s: float) -> NoReturn:
 def pause(seconds: float) -> None:
     """Wait for the next reading."""
     time.sleep(seconds)
-
-
-def address_of(listen: str, *, anywhere: bool) -> tuple[str, int]:
-    """Host and port of ``--listen``. Raises ``InputError`` for other texts, and for addresses that others can reach.
-
-    >>> address_of("127.0.0.1:9393", anywhere=False), address_of("[::1]:0", anywhere=False)
-    (('127.0.0.1', 9393), ('::1', 0))
-    """
-
-    match = _ADDRESS.fullmatch(listen)
-    if match is None or int(match["port"]) > 65535:
-        raise InputError(
-            f"--listen {listen[:80]!r} is not an address; write 127.0.0.1:9393, [::1]:9393 or localhost:9393"
-        )
-    host = match["six"] or match["host"]
-    if not anywhere and not is_loopback(host):
-        raise InputError(f"--listen {listen}: others could connect; give --not-only-here too if they may")
-    return host, int(match["port"])
 
 
 class Figures:

@@ -11,15 +11,15 @@ import click
 from engine.text import visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.fleet.diff import diff_runs
-from tui.cli.fleet.folder import result_folder
+from tui.cli.fleet.folder import result_folder, result_in
 from tui.cli.options import Output, ascii_option, json_option, output_options
 from tui.cli.output import say, write_out, write_page
 
 if TYPE_CHECKING:
+    from engine.views.fleet.runs import ResultFolder
     from engine.views.fleet.summary import FleetSummary
     from pipeline.jobs.result import JobResult
     from pipeline.progress import Progress
-    from tui.sources.fleet_tables import ResultFolder
 
 _JOBS: Final[Mapping[str, str]] = {
     "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
@@ -99,9 +99,14 @@ def _allow_empty(command: Callable[..., int]) -> Callable[..., int]:
     return click.option("--allow-empty", is_flag=True, help=about)(command)
 
 
-def _keep_history(command: Callable[..., int]) -> Callable[..., int]:
-    about = "Keep the last N runs in OUT/history, for fleet diff and fleet open."
-    return click.option("--keep-history", metavar="N", help=about)(command)
+def _keep(command: Callable[..., int]) -> Callable[..., int]:
+    about = "Keep the newest N runs in OUT.  [default: all; watch: 2]"
+    return click.option("--keep", metavar="N", help=about)(command)
+
+
+def _backfill(command: Callable[..., int]) -> Callable[..., int]:
+    about = "Add the run of an older state: the latest run remains the one that is opened."
+    return click.option("--backfill", is_flag=True, help=about)(command)
 
 
 def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -167,7 +172,8 @@ def _command_of(job: str, about: str) -> click.Command:
         from pipeline.session import need_pyspark
 
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
-        asked |= {"keep-history": changes["keep_history"]} if changes.get("keep_history") else {}
+        asked |= {"keep": changes["keep"]} if changes.get("keep") else {}
+        asked |= {"backfill": "true"} if changes.get("backfill") else {}
         asked |= {"clusters": changes["clusters"]} if changes.get("clusters") else {}
         need_pyspark()
         from engine.views.fleet.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
@@ -204,7 +210,8 @@ def _command_of(job: str, about: str) -> click.Command:
     decorated = _max_input(decorated) if job in _READING else decorated
     decorated = _clusters(decorated) if job in ("run", "import", "balance", "watch") else decorated
     decorated = _allow_empty(decorated) if job in ("run", "import") else decorated
-    decorated = _keep_history(decorated) if job == "run" else decorated
+    decorated = _backfill(decorated) if job == "run" else decorated
+    decorated = _keep(decorated) if job in ("run", "watch") else decorated
     decorated = _fail_on(job)(decorated) if job in _JUDGED else decorated
     decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
     text = f"{about}\n\nExample: {_EXAMPLES[job]}"
@@ -336,11 +343,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
 
 def _results_of(result: JobResult, target: str) -> ResultFolder:
     """Where the result is, opened with the settings that the job had."""
-    if result.place is None:
-        return result_folder(target)
-    from pipeline.manifests import results_at
-
-    return results_at(result.place)
+    return result_folder(target) if result.place is None else result_in(result.place, result.run_id)
 
 
 def _json(result: JobResult, target: str) -> str:
@@ -366,19 +369,19 @@ def _read(results: ResultFolder) -> FleetSummary:
 def _summary(results: ResultFolder) -> bytes:
     from engine.errors import InputError
     from engine.views.fleet.summary import FILE_NAME
-    from tui.sources.fleet_tables import document_of
 
     try:
-        return document_of(results, FILE_NAME)
-    except (FileNotFoundError, NotADirectoryError) as error:
+        return results.document(FILE_NAME)
+    except FileNotFoundError as error:
         make = "make one with ringside fleet run or ringside fleet report"
         raise InputError(f"{results} holds no {FILE_NAME}; {make}") from error
 
 
 @click.command("open", short_help="Open a result folder on the screen, or print its summary.")
 @click.argument("target", metavar="OUT")
+@click.option("--run", "run_id", metavar="RUN_ID", default="", help="Another run than the latest.")
 @output_options
-def open_fleet(*, target: str, output: Output) -> int:
+def open_fleet(*, target: str, run_id: str, output: Output) -> int:
     """Show what is worst in the result folder OUT, sorted and filtered at will; enter opens a row in the simulator.
 
     OUT is a path or a URI as the jobs take it; keys and endpoint of S3 come from where AWS's tools take them. With
@@ -386,7 +389,7 @@ def open_fleet(*, target: str, output: Output) -> int:
 
     Example: ringside fleet open results/
     """
-    results = result_folder(target)
+    results = result_folder(target, run_id)
     if output.on_screen:
         from engine.errors import InputError
         from tui.cli.exits import why_no_screen

@@ -9,7 +9,7 @@ import click
 
 from engine.errors import InputError
 from engine.text import counted
-from tui.cli.fleet.folder import folder_of_run, result_folder
+from tui.cli.fleet.folder import result_folder
 from tui.cli.limits import code_under, limits_of
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, write_out, write_page
@@ -45,10 +45,11 @@ def fleet_difference_lines(difference: FleetDifference) -> Iterator[str]:
     yield f"B: {_run(difference.after)}"
     if difference.not_compared:
         yield f"not compared, since a run lacks it: {', '.join(difference.not_compared)}"
-    if sums.items is not None and sums.moved is not None:
-        share = percent(sums.moved / sums.items) if sums.items else "none"
+    if sums.partitions is not None and sums.moved is not None:
+        share = percent(sums.moved / sums.partitions) if sums.partitions else "none"
         yield (
-            f"owners by the rule in force: {sums.moved:,} of {counted(sums.items, 'partition')} moved ({share}), in"
+            f"owners by the rule in force: {sums.moved:,} of {counted(sums.partitions, 'partition')} moved ({share}),"
+            " in"
             f" {counted(sums.moved_subscriptions or 0, 'subscription')}"
         )
     if sums.worse is not None:
@@ -166,8 +167,9 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
     """Compare two runs: whose partitions moved, which subscriptions got worse and better, which findings are
     new and gone, and which topics, subscriptions and brokers appeared and vanished.
 
-    A and B are result folders, as paths or URIs. Where one folder has several runs (fleet run --keep-history), name it
-    and two of its run_ids: ringside fleet diff OUT RUN_ID RUN_ID. Everything is counted, and each list has the first
+    A and B are result folders, as paths or URIs, of which the latest runs are compared. For two runs of one folder name
+    it and their ids, which are the names of the files in OUT/runs: ringside fleet diff OUT RUN_ID RUN_ID. Everything is
+    counted, and each list has the first
     --top rows. Owners are computed by the rule in force, not what brokers reported. What one of the runs lacks is not
     compared, and the page says so. Needs no Spark.
 
@@ -183,13 +185,11 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
     if len(runs) not in (2, 3):
         raise click.UsageError("give two result folders, or one folder and two of its run_ids")
     if len(runs) == 2:
-        folders = [result_folder(text) for text in runs]
+        before, after = (result_folder(text) for text in runs)
     else:
-        folders = [folder_of_run(runs[0], run_id) for run_id in runs[1:]]
-    from tui.sources.fleet_runs import RunTables, columns_of, runs_of
+        before, after = (result_folder(runs[0], run_id) for run_id in runs[1:])
+    from tui.sources.fleet_runs import columns_of, runs_of
 
-    run_ids = runs[1:] if len(runs) == 3 else ("", "")
-    before, after = (RunTables(folder, run_id) for folder, run_id in zip(folders, run_ids, strict=True))
     described = runs_of(before, after)
     columns, missing = columns_of(before, after)
     difference = fleet_difference(*described, columns, top=top, not_compared=missing)

@@ -3,49 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
-    from tui.sources.fleet_tables import ResultFolder
+    from engine.views.fleet.runs import ResultFolder
 
 
-def result_folder(text: str) -> ResultFolder:
-    """A result folder by its path or URI. Raises ``InputError`` for another scheme, or where Arrow is missing."""
+def result_folder(text: str, run_id: str = "") -> ResultFolder:
+    """A run of a result folder by its path or URI, the latest if none is named. Raises ``InputError``."""
     from engine.errors import InputError
 
     if "://" not in text:
         reason = missing(text)
         if reason is not None:
             raise InputError(reason)
-        return Path(text)
+        return result_in(Path(text), run_id)
     try:
-        from pipeline.manifests import results_at
         from pipeline.storage import place_of
     except ImportError as error:
         raise InputError("stores are read with pyarrow: install it (pip install 'pulsar-ringside[spark]')") from error
-    return results_at(place_of(text))
+    return result_in(place_of(text), run_id)
 
 
-def folder_of_run(text: str, run_id: str) -> ResultFolder:
-    """The folder in which the rows of a run are: its own in the history, else the result folder. Raises ``InputError``
-    where the history has other runs and the result folder has not this one."""
-    folder = result_folder(text)
+def result_in(root: Any, run_id: str = "") -> ResultFolder:
+    """``result_folder`` of a place that is open. Raises ``InputError``."""
     from engine.errors import InputError, system_reason
-    from engine.views.fleet.summary import FILE_NAME, read_summary
-    from pipeline.history import HISTORY, runs_kept
-    from pipeline.manifests import document_of
-    from pipeline.storage import place_of
+    from engine.views.fleet.runs import result_at
 
-    place = place_of(text)
     try:
-        kept = runs_kept(place)
-        if run_id in kept:
-            return result_folder(f"{text.rstrip('/')}/{HISTORY}/{run_id}")
-        newest = read_summary(document_of(place, FILE_NAME)).run_id if kept else run_id
+        return result_at(root, run_id)
     except OSError as error:
-        raise InputError(f"{folder} cannot be read: {system_reason(error)}") from error
-    if newest != run_id:
-        raise InputError(f"{folder} has no run {run_id!r}; it has {', '.join(sorted({*kept, newest}))}")
-    return folder
+        raise InputError(f"{root} cannot be read: {system_reason(error)}") from error

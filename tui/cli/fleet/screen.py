@@ -19,10 +19,10 @@ from tui.kit.footer import KeyHint
 from tui.kit.screen import DashboardScreen
 
 if TYPE_CHECKING:
+    from engine.views.fleet.runs import ResultFolder
     from tui.brokers.app import BrokersApp
     from tui.fleet.screen import Chosen, Place
     from tui.kit.session import Session
-    from tui.sources.fleet_tables import ResultFolder
 
 
 BACK: Final = Binding(

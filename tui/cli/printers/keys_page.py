@@ -33,7 +33,7 @@ def keys_lines(view: KeysView) -> list[str]:
         "",
         *_consumers(view),
         *partition_lines(view.partitions),
-        *wrapped(f"is it luck? {verdict_text(view.luck.verdict)}: {view.luck.sentence}", first="", rest="  "),
+        *wrapped(f"uneven by chance? {verdict_text(view.luck.verdict)}: {view.luck.sentence}", first="", rest="  "),
         *wrapped(f"last step: {view.moves.sentence}", first="", rest="  "),
         *reported_lines(view.reported, view.consumers),
         "",
