@@ -106,8 +106,8 @@ def test_partitions_as_wholes_are_judged_as_over_answers(spark: SparkSession, tm
     job_called("import")(spark, source, out, JobOptions())
     job_called("lint")(spark, out, out, JobOptions())
     rules = ("producers-full", "key-hash-resonance")
-    parts = [pq.read_table(part).to_pylist() for part in sorted((out / FINDINGS.name).glob("*.parquet"))]
-    outcome = [tuple(row[name] for name in FINDINGS.names) for part in parts for row in part if row["rule"] in rules]
+    rows = fleet_results.rows(out, FINDINGS.name)
+    outcome = [tuple(row[name] for name in FINDINGS.names) for row in rows if row["rule"] in rules]
     expected = [finding for finding in doctor(source) if finding.rule in rules]
     assert sorted(outcome, key=repr) == sorted((finding_row("", each) for each in expected), key=repr)
     full = {finding.where.namespace: finding for finding in expected if finding.rule == "producers-full"}
