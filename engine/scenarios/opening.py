@@ -100,8 +100,12 @@ def open_snapshot(
 
         if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
             give = "give topic statistics (partitioned-stats, stats or broker-stats/topics)"
-            if snapshot.metered:
-                give = f"ringside why says what metrics prove; for a picture {give}"
+            if snapshot.metered or snapshot.sums:
+                proof = "metrics" if snapshot.metered else "sums over partitions"
+                give = (
+                    f"what {proof} prove is said by ringside why and ringside lint; for a picture give"
+                    " partitioned-stats --per-partition, stats or broker-stats/topics"
+                )
             raise InputError(
                 f"{snapshot.source}: the answers have neither topics nor bundles; {give}", snapshot.problems
             )
