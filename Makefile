@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test test-oldest-spark test-broker check soak fuzz pictures docs bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants
+.PHONY: run setup test test-oldest-spark test-broker check soak fuzz pictures docs bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants left-out
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -62,6 +62,10 @@ soak: $(STAMP)
 # Mutated real input for every reader; what breaks one is shrunk and kept in tests/hostile.
 fuzz: $(STAMP)
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
+
+# Every member of every recorded fault left out in turn: `why` may claim less, and nothing else. Two minutes.
+left-out: $(STAMP)
+	@$(BIN)/python -m tests.engine.diagnosis.left_out
 
 # Random keys on every screen: KEYS=n SEED=s JOBS=processes; REPLAY='…' does again what a failure printed.
 soak-ui: $(STAMP)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from engine.admin.clusters import GROUPINGS, Clusters, Grouping, Kind, clusters_of, root_of, single_brokers
+from engine.admin.files import AnswerFile
+from engine.admin.inferred_release import InferredRelease, inferred_release
 from engine.admin.kinds import AnswerKind
 from engine.admin.measured_loads import METRICS, OWNED, dump_and_broker
 from engine.admin.namespaces import decode_owned
+from engine.admin.release_signs import MOST_BYTES
 from engine.admin.requests import request_of_path
+from engine.admin.snapshot import read_answers
 from engine.config import CURRENT, DEFAULTS, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Rejection, system_reason
 from engine.input import read_path
 from engine.text import natural_key
-from pipeline.schemas import BROKERS, FILES, LOAD_ANSWERS, SETTINGS, Table
+from pipeline.schemas import ANSWERS, BROKERS, FILES, LOAD_ANSWERS, SETTINGS, Table
 from pipeline.tables import Tables
 
 OPTION: Final = "clusters"
@@ -39,6 +44,8 @@ _BY_NAME: Final[tuple[tuple[str, Kind], ...]] = (
     ("scenario", "settings"),
     ("stats", "topics"),
 )
+_MOST_ANSWERS: Final = 64
+_MOST_LOOKED_AT: Final = 256 * 1024**2
 _T = TypeVar("_T")
 
 
@@ -55,14 +62,18 @@ class ByCluster(Generic[_T]):
 
 @dataclass(frozen=True)
 class Reported:
-    """What the brokers of each cluster reported: their releases, and settings as (name, value), the last one counts."""
+    """What the brokers of each cluster reported: their releases, and settings as (name, value), the last one counts.
+
+    ``inferred`` is what the answers of a cluster without a reported release show of it.
+    """
 
     releases: Mapping[str, tuple[str, ...]]
     settings: Mapping[str, tuple[tuple[str, str], ...]]
+    inferred: Mapping[str, InferredRelease] = field(default_factory=dict)
 
     def each(self, make: Callable[[Reported, str], _T]) -> ByCluster[_T]:
         """What ``make`` returns for each cluster of which anything was reported, and for one without reports."""
-        clusters = sorted({*self.releases, *self.settings}, key=natural_key)
+        clusters = sorted({*self.releases, *self.settings, *self.inferred}, key=natural_key)
         return ByCluster({cluster: make(self, cluster) for cluster in clusters}, make(Reported({}, {}), ""))
 
     def flags_of(self, cluster: str) -> frozenset[bool]:
@@ -71,7 +82,9 @@ class Reported:
         return frozenset(value == "true" for value in values if value in ("true", "false"))
 
     def release_of(self, cluster: str) -> ReleaseBehaviour:
-        """The release that all brokers of a cluster run, else the newest that is known."""
+        """The release that all brokers of a cluster run, else the one that its answers show, else the newest."""
+        if cluster in self.inferred:
+            return self.inferred[cluster].behaviour
         known = [behaviour_of(version) for version in sorted(set(self.releases.get(cluster, ())))]
         only = known[0] if len(set(map(repr, known))) == 1 else CURRENT
         return CURRENT if isinstance(only, Rejection) else only
@@ -106,7 +119,32 @@ def reported(source: Tables) -> Reported:
     return Reported(
         {cluster: tuple(own) for cluster, own in releases.items()},
         {cluster: tuple(own) for cluster, own in settings.items()},
+        _inferred(source, releases),
     )
+
+
+def _inferred(source: Tables, releases: Mapping[str, Sequence[str]]) -> dict[str, InferredRelease]:
+    """What the kept answers show of the releases of clusters that name none.
+
+    Of each cluster some answers are read, of the table as many bytes as ``_MOST_LOOKED_AT``: shapes repeat themselves.
+    """
+    files: dict[str, list[AnswerFile]] = {}
+    sizes: Counter[str] = Counter()
+    for cluster, namespace, name, body in source.rows(ANSWERS, "cluster", "namespace", "file", "body"):
+        sizes[""] += len(body)
+        own = files.setdefault(cluster, []) if namespace and not releases.get(cluster) else None
+        if own is not None and len(own) < _MOST_ANSWERS and sizes[f"/{cluster}"] + len(body) <= MOST_BYTES:
+            sizes[f"/{cluster}"] += len(body)
+            own.append(AnswerFile(name, body))
+        if sizes[""] > _MOST_LOOKED_AT:
+            break
+    shown: dict[str, InferredRelease] = {}
+    for cluster, own in files.items():
+        with suppress(InputError):  # the import has reported what is wrong with them
+            known = inferred_release([read_answers(*own)])
+            if known is not None:
+                shown[cluster] = known
+    return shown
 
 
 def given_clusters(text: str | None) -> Grouping | Clusters:

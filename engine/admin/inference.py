@@ -229,7 +229,7 @@ def rules_in_force(
     behaviour, flag = candidates[best]
     return RulesInForce(
         behaviour,
-        _basis(given_release is not None, bool(known), _decided(candidates, scores, 0)),
+        _basis(given_release is not None, bool(known), inferred is not None or _decided(candidates, scores, 0)),
         flag and behaviour.knows_failover_consistent_hashing,
         _basis(given_flag is not None, bool(flags), _decided(candidates, scores, 1)),
     )

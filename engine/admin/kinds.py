@@ -14,6 +14,7 @@ from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import DEFAULTS
 
 _RANGE: Final = re.compile(r"0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
+_INNER: Final = re.compile(rb"\s*(?:\{|\[\s*[^\]\s])")
 _FULL_BUNDLE: Final = re.compile(r"[^/]+/[^/]+/0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
 _IS_ADDRESS: Final = re.compile(rb'\s*"(?:pulsar|http)[+a-z]*://')
 _RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -130,7 +131,8 @@ def _by_names(members: dict[str, msgspec.Raw]) -> AnswerKind:
         return AnswerKind.NAMED_LOOKUPS
     if any(name in DEFAULTS or name in LOAD_SETTING_DEFAULTS for name in names):
         return AnswerKind.RUNTIME_CONFIGURATION
-    inner = {recognise(name, bytes(raw)) for name, raw in members.items() if bytes(raw).lstrip()[:1] in (b"{", b"[")}
+    # An empty list is a list of topics where somebody asked for one, and any list of nothing elsewhere.
+    inner = {recognise(name, bytes(raw)) for name, raw in members.items() if _INNER.match(bytes(raw)) is not None}
     return AnswerKind.MANY if inner - {AnswerKind.OTHER, AnswerKind.ERROR} else AnswerKind.OTHER
 
 

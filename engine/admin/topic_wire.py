@@ -162,6 +162,37 @@ def decoded_wire(raw: bytes) -> TopicWire:
     return _TOPIC.decode(msgspec.json.encode(without_nulls(msgspec.json.decode(raw))))
 
 
+MISSING_SLOT: Final = "missing required field `hash`"
+"""What msgspec says of a draining entry that does not name its slot."""
+
+
+def without_slotless(raw: bytes) -> tuple[bytes, tuple[tuple[str, int, int], ...]]:
+    """Statistics without the draining entries that do not name their slot, and the subscription, consumer and number
+    of each of these."""
+    topic = msgspec.json.decode(raw)
+    places: list[tuple[str, int, int]] = []
+    for name, subscription in _members(_member(topic, "subscriptions")):
+        for number, consumer in enumerate(_items(_member(subscription, "consumers"))):
+            entries = _items(_member(consumer, "drainingHashes"))
+            lacking = {at for at, each in enumerate(entries) if isinstance(each, dict) and each.get("hash") is None}
+            if lacking:
+                places += [(name, number, at) for at in sorted(lacking)]
+                consumer["drainingHashes"] = [entry for at, entry in enumerate(entries) if at not in lacking]
+    return msgspec.json.encode(topic), tuple(places)
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _members(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, dict) else ()
+
+
+def _items(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
 def without_nulls(value: object) -> object:
     """Return the value without null members and items, which older releases write where newer ones write nothing.
 

@@ -27,11 +27,14 @@ from engine.admin.text import (
 )
 from engine.admin.topic_wire import (
     DOMAINS,
+    MISSING_SLOT,
+    TopicWire,
     decoded_wire,
     parsed_name,
     refuse_ends,
     unreadable_range,
     without_nulls,
+    without_slotless,
 )
 from engine.errors import Problem
 from engine.names import refuse_namespace, refuse_range, refuse_subscription
@@ -281,8 +284,9 @@ def _decode_topic(
     if not namespace:
         return None, (Problem(source, _path(parent, topic), domain, SET_ASIDE),)
     try:
-        wire = decoded_wire(raw)
+        wire, aside = _wire_of(answer, raw, _path(parent, topic))
         repeated = repeated_members(raw, source, _path(parent, topic)) if answer.whole else ()
+        repeated += aside
     except msgspec.ValidationError as fault:
         return None, (_locate(raw, source, _path(parent, topic), fault),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
@@ -322,6 +326,27 @@ def _decode_topic(
         publisher_entries=wire.publishers if answer.publishers else (),
     )
     return facts, repeated
+
+
+def _wire_of(answer: _Answer, raw: bytes, path: str) -> tuple[TopicWire, tuple[Problem, ...]]:
+    """The statistics, without the draining entries that do not name their slot, and a problem for each of those."""
+    try:
+        return decoded_wire(raw), ()
+    except msgspec.ValidationError as fault:
+        if MISSING_SLOT not in str(fault):
+            raise
+    mended, places = without_slotless(raw)
+    advice = "this entry is set aside; the rest is kept"
+    problems = tuple(
+        Problem(
+            answer.source,
+            f"{child(child(path, 'subscriptions'), name)}.consumers[{consumer}].drainingHashes[{entry}]",
+            "has no hash",
+            advice,
+        )
+        for name, consumer, entry in places
+    )
+    return decoded_wire(mended), problems
 
 
 def _path(parent: str, topic: str) -> str:

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, TypeVar
 
 from engine.answer import about
+from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.causes import counts, failover, in_hands, pace, reached_limits, slots
 from engine.diagnosis.causes.stalled import UNEXPLAINED
 from engine.diagnosis.known_bugs import KnownBug
+from engine.diagnosis.metered import METRICS_ONLY
 from engine.diagnosis.model import Cause, Diagnosis, RuledOut, Setting, Value, Verdict
 from engine.diagnosis.producing import HOT_PARTITION
 from engine.diagnosis.release import JudgedRelease
 from engine.diagnosis.seen import parent_of
+from engine.diagnosis.sums import SUMS_ONLY
 from engine.diagnosis.why import DECIDERS
 from engine.lint.model import Finding, Severity, Where, in_order
 from engine.text import counted
@@ -62,6 +65,9 @@ CAUSE_RULES: Final = (
     ),
     CauseRule(HOT_PARTITION, "one partition gets what the others do not", Severity.WARNING),
     CauseRule(UNEXPLAINED, "messages wait, and no answer shows why", Severity.INFO),
+    CauseRule(NOT_REPORTED, "the answer lacks what nearly every cause is read from", Severity.INFO),
+    CauseRule(SUMS_ONLY, "messages wait, and sums do not say at which partition", Severity.INFO, "partitioned-stats"),
+    CauseRule(METRICS_ONLY, "messages wait, and metrics do not say why", Severity.INFO, "metrics of brokers"),
 )
 
 

@@ -62,7 +62,6 @@ def _of_producers(sums: PartitionSums, moments: int) -> Diagnosis:
         f"{came} over {over}, and nobody has subscribed; an entry of publishers is one"
         " producer's sum over its partitions, and not one partition: sums do not say whether one gets all",
         topic,
-        sums.partitions or 1,
         numbers=(
             *((("in_rate", round(rate, 1)),) if rate is not None else ()),
             *((("publishers", sums.topic.publishers),) if sums.topic.publishers is not None else ()),
@@ -118,7 +117,7 @@ def _cause(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | 
         what = f"nobody consumes any partition: {counted(waiting, 'message')} wait {over}"
         fields = ("consumers", "msgBacklog")
         return Cause(
-            NO_CONSUMERS, Verdict.BLOCKS, what, topic, sums.partitions or 1, waiting=waiting, numbers=numbers,
+            NO_CONSUMERS, Verdict.BLOCKS, what, topic, waiting=waiting, numbers=numbers,
             fix="start a consumer", fields=fields,
         )  # fmt: skip
     out = _out(sub, before)
@@ -135,7 +134,6 @@ def _cause(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | 
         Verdict.CANNOT_TELL,
         "; ".join(filter(None, parts)) + "; sums do not say at which partition or consumer",
         topic,
-        sums.partitions or 1,
         waiting=waiting,
         numbers=numbers,
         fix=f"ask for the partitions: {ask}",

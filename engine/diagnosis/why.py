@@ -280,8 +280,19 @@ def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
 
 
 def why(moments: Sequence[Moment]) -> list[Diagnosis]:
-    """Diagnose every subscription in moments in the order of time, and uneven producers, the worst first."""
-    return worst_first([*map(diagnose, subscriptions_seen(moments)), *hot_partitions(moments)])
+    """Diagnose every subscription in moments in the order of time, the worst first.
+
+    Uneven producers have a diagnosis of their own, and so have subscriptions of which there are sums or metrics alone.
+    """
+    return worst_first([*map(diagnose, subscriptions_seen(moments)), *without_statistics(moments)])
+
+
+def without_statistics(moments: Sequence[Moment]) -> list[Diagnosis]:
+    """Diagnose uneven producers, and subscriptions that sums over partitions or metrics show, and no statistics."""
+    from engine.diagnosis.metered import diagnosed_metrics
+    from engine.diagnosis.sums import diagnosed_sums
+
+    return [*hot_partitions(moments), *diagnosed_sums(moments), *diagnosed_metrics(moments)]
 
 
 def selected(subscriptions: Sequence[SubscriptionSeen], word: str) -> list[SubscriptionSeen] | Rejection:

@@ -8,7 +8,6 @@ size or a depth.
 from __future__ import annotations
 
 import bisect
-import html
 import json
 import re
 from collections import Counter
@@ -18,6 +17,7 @@ from typing import Final
 
 from engine.reading.commands import Command, command_in, partition_in, topic_in
 from engine.reading.lenient import DEEPEST, NARROWEST, Cut, Mend, Read, Reader
+from engine.reading.margins import without_margins
 from engine.text import joined
 
 MAX_PASTE_BYTES: Final = 32 * 1024**2
@@ -152,13 +152,11 @@ def _plain(text: str) -> str:
         text = _COLOURS.sub("", text)
     if "\x08" in text:
         text = _TYPED.sub("", text)
-    if "&quot;" in text and '"' not in text:
-        text = html.unescape(text)
     if re.search(r"\{\s{0,40}\\\"", text):
         text = text.replace('\\"', '"')
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", " ")
-    return _without_numbers(text)
+    return _without_numbers(without_margins(text))
 
 
 def _without_numbers(text: str) -> str:

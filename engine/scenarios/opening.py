@@ -100,8 +100,12 @@ def open_snapshot(
 
         if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
             give = "give topic statistics (partitioned-stats, stats or broker-stats/topics)"
-            if snapshot.metered:
-                give = f"ringside why says what metrics prove; for a picture {give}"
+            if snapshot.metered or snapshot.sums:
+                proof = "metrics" if snapshot.metered else "sums over partitions"
+                give = (
+                    f"what {proof} prove is said by ringside why and ringside lint; for a picture give"
+                    " partitioned-stats --per-partition, stats or broker-stats/topics"
+                )
             raise InputError(
                 f"{snapshot.source}: the answers have neither topics nor bundles; {give}", snapshot.problems
             )
@@ -140,7 +144,7 @@ def open_snapshot(
         loads=LoadTable.of(table, _loads(snapshot)),
         subscriptions=tuple(_in_columns(subscription, table) for subscription in subscriptions),
         key_subscriptions=shared,
-        producer_policies=_producer_policies(snapshot, behaviour),
+        producer_policies=producer_policies(snapshot, behaviour),
         namespaces=_namespaces(snapshot, topics, settings, notes),
         scalable_topics=scalable,
         next_consumer_id=max(
@@ -159,7 +163,7 @@ def _settings(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> BrokerSettings
     return rebased(snapshot.settings, known, behaviour, snapshot.configuration)
 
 
-def _producer_policies(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> dict[str, int]:
+def producer_policies(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> dict[str, int]:
     """The limits of producers that namespaces and topics have of their own."""
     policies = {
         namespace: limit

@@ -121,7 +121,12 @@ def rules_by_cluster(
                 evidence[cluster].append(ObservedActives(tuple(names or ()), seen))
     return {
         cluster: rules_in_force(
-            own, known.releases.get(cluster, ()), known.flags_of(cluster), given_release=release, given_flag=flag
+            own,
+            known.releases.get(cluster, ()),
+            known.flags_of(cluster),
+            given_release=release,
+            given_flag=flag,
+            inferred=known.inferred.get(cluster),
         )
         for cluster, own in sorted(evidence.items())
     }

@@ -79,7 +79,8 @@ def read_options(given: Mapping[str, str], target: Place | Tables, setting: Sett
     settings = {name: value for name, value in given.items() if name not in own}
 
     def rules_of(known: Reported, cluster: str) -> KeyRules:
-        rules = rules_in_force([], known.releases.get(cluster, ()), given_release=release_of(own))
+        shown = known.inferred.get(cluster)
+        rules = rules_in_force([], known.releases.get(cluster, ()), given_release=release_of(own), inferred=shown)
         return KeyRules(known.settings_of(cluster, settings, rules.behaviour), rules)
 
     rules = reported(tables).each(rules_of)

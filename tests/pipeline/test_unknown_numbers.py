@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from engine.views.fleet.summary import fleet_families, read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
+from tests import fleet_results
 
 RATES = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
 
@@ -34,8 +34,7 @@ def without(value: Any, *members: str) -> Any:
 
 
 def rows_of(folder: Path, table: str) -> dict[str, dict[str, Any]]:
-    rows = [row for part in sorted((folder / table).glob("*.parquet")) for row in pq.read_table(part).to_pylist()]
-    return {row.get("topic") or row["namespace"]: row for row in rows}
+    return {row.get("topic") or row["namespace"]: row for row in fleet_results.rows(folder, table)}
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +79,7 @@ def test_a_sum_with_an_unknown_part_is_null(folder: Path) -> None:
 
 
 def test_the_summary_says_what_is_known(folder: Path) -> None:
-    summary = read_summary((folder / "summary.json").read_bytes(), "summary.json")
+    summary = read_summary(fleet_results.text_of(folder, "summary.json"))
     assert (summary.totals.topics, summary.totals.msg_rate_in, summary.totals.backlog_size_bytes) == (4, None, None)
     names = {family.name for family in fleet_families(summary)}
     assert "ringside_fleet_topics" in names

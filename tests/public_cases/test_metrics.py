@@ -129,3 +129,28 @@ def test_files_in_a_folder_are_read_and_the_exit_code_says_what_was_found(
     ran = run("why", str(tmp_path), "--json")
     document = json.loads(ran.out)
     assert (ran.code, document["moments"], document["causes"][0]["id"]) == (1, 2, "subscription_unacked_limit")
+
+
+@pytest.mark.parametrize(
+    ("shown", "rules", "code"),
+    [
+        (text(40, consumers=0), ["no_consumers"], 1),
+        (text(40), ["metrics_only"], 0),
+        (text("NaN"), ["not_reported"], 0),
+        (text(0), [], 0),
+    ],
+)
+def test_the_doctor_says_what_metrics_prove(shown: str, rules: list[str], code: int, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "metrics.txt").write_text(shown)
+    ran = run("lint", "metrics.txt", "--json")
+    findings = json.loads(ran.out)["findings"]
+    assert (ran.code, [finding["rule"] for finding in findings]) == (code, rules)
+    assert "pulsar-admin topics stats" in ran.err
+
+
+@pytest.mark.parametrize("words", [("list", "metrics.txt"), ("metrics.txt", "--once")])
+def test_what_cannot_be_pictured_names_what_opens_it(words: tuple[str, ...], tmp_path: Path, run: Run) -> None:
+    (tmp_path / "metrics.txt").write_text(text(40))
+    ran = run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert "ringside why" in ran.err and "ringside lint" in ran.err

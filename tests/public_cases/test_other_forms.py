@@ -114,6 +114,32 @@ def test_sums_say_what_is_certain(
     (tmp_path / "x.txt").write_text(text)
     ran = run("why", "x.txt")
     assert ran.code == code and "--per-partition" in ran.out + ran.err
+    ran = run("lint", "x.txt", "--json", "--fail-on", "error")
+    assert ran.code == (verdict is Verdict.BLOCKS) and "--per-partition" in ran.out + ran.err
+    rules = [finding["rule"] for finding in json.loads(ran.out)["findings"]]
+    assert rules == [cause] * (verdict is not Verdict.FINE)
+
+
+@pytest.mark.parametrize("words", [("list", "x.txt"), ("x.txt", "--once")])
+def test_what_cannot_be_pictured_names_what_opens_it(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "x.txt").write_text(f"$ pulsar-admin topics partitioned-stats a/b/c\n{json.dumps(_sums([{}]))}")
+    ran = run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert all(name in ran.err for name in ("ringside why", "ringside lint", "--per-partition"))
+
+
+def test_sums_count_beside_statistics_of_another_topic(run: Run, tmp_path: Path) -> None:
+    fine = {"msgRateIn": 0.0, "subscriptions": {"t": {"type": "Shared", "msgBacklog": 0, "consumers": []}}}
+    (tmp_path / "a.txt").write_text(f"$ pulsar-admin topics stats acme/shop/other\n{json.dumps(fine)}")
+    (tmp_path / "b.txt").write_text(
+        f"$ pulsar-admin topics partitioned-stats acme/shop/orders\n{json.dumps(_sums([]))}"
+    )
+    ran = run("why", ".", "--json")
+    assert (ran.code, json.loads(ran.out)["causes"][0]["id"]) == (1, "no_consumers")
+    ran = run("why", ".", "s", "--json")
+    assert (ran.code, json.loads(ran.out)["subscription"]) == (1, "s")
+    rows = json.loads(run("why", ".", "--all", "--json").out)["subscriptions"]
+    assert [row["subscription"] for row in rows] == ["s", "t"]
 
 
 def test_sums_are_never_topics_of_their_own() -> None:
@@ -205,3 +231,22 @@ def test_a_broker_s_own_configuration_has_no_finding_about_names() -> None:
     assert [name for name in configuration if name not in spans() or not is_read(name, "4.2.4")] == []
     world = World(configuration=configuration)
     assert [*setting_unknown.check(world), *setting_not_read.check(world)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '$ pulsar-admin topics stats acme/shop/orders | jq .subscriptions\n{"s": {"msgBacklog": 9, "type": "Shared",'
+        ' "consumers": []}}',
+        "$ pulsar-admin topics stats acme/shop/orders\n"
+        "{s=SubscriptionStatsImpl(msgBacklog=9, type=Shared, consumers=[])}",
+        '{"s": {"msgBacklog": 9, "type": "Shared", "consumers": []}, "t": {"msgBacklog": 0, "consumers": []}}',
+    ],
+)
+@pytest.mark.parametrize("command", ["why", "lint"])
+def test_subscriptions_alone_are_read(run: Run, tmp_path: Path, text: str, command: str) -> None:
+    (tmp_path / "x.txt").write_text(text)
+    ran = run(command, "x.txt", "--json")
+    document = json.loads(ran.out)
+    first = document["causes"][0]["id"] if command == "why" else document["findings"][0]["rule"]
+    assert (ran.code, first) == (1, "no_consumers")

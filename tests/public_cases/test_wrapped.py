@@ -11,6 +11,7 @@ import pytest
 from engine.admin.facts import Counts, Snapshot
 from engine.admin.files import AnswerFile
 from engine.admin.snapshot import read_answers
+from engine.reading.margins import without_margins
 from tests.public_cases.answers import Recorded, recorded
 from tests.public_cases.wrappers import ALL, OF_STATISTICS, YAML, Wrapper
 
@@ -46,3 +47,29 @@ def test_a_wrapped_answer_has_the_facts_of_the_bare_one(answer: Recorded, wrappe
     assert _facts(replace(wrapped, counts=Counts())) == _facts(bare)
     reasons = [problem.reason for problem in wrapped.problems]
     assert all(re.search(r"passed over|was mended|UTF-16|byte order mark", reason) for reason in reasons), reasons
+
+
+def test_there_are_as_many_wrappers_and_answers_as_promised() -> None:
+    assert len({answer.name for answer in recorded()}) >= 20
+    assert len({*ALL, *YAML, *OF_STATISTICS}) >= 25
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}\n{"b": 2}\n{"c": 3}',
+        "first | one\nsecond | two\nthird | three",
+        "L1 is a lane\nL2 is another\nL3 too",
+        '{"log": "a {code} and `{noformat}`"}',
+        '"body": "no JSON at all"',
+        '{"log": "x", "stdout": "{\\n\\"a\\": 1}"}\n{"msgRateIn": 1.0}',
+    ],
+)
+def test_what_has_no_margin_stays_as_it_is(text: str) -> None:
+    assert without_margins(text) == text
+
+
+def test_lines_keep_their_numbers_without_their_margins() -> None:
+    text = "\n".join(f"web-1 | {line}" for line in ("$ x", '{"a":', "1}", "end"))
+    assert without_margins(text) == '$ x\n{"a":\n1}\nend'
+    assert without_margins("\n".join(text.splitlines()[:2])) == "\n".join(text.splitlines()[:2])

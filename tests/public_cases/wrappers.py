@@ -297,12 +297,93 @@ def shuffled_members(answer: Recorded) -> bytes:
     return prompted(answer, json.dumps(only_members(answer.value)))
 
 
+def _before_each_line(answer: Recorded, margin: str, head: str = "") -> bytes:
+    lines = f"$ {command(answer)}\n{head}{pretty(answer)}".splitlines()
+    return "\n".join(f"{margin}{line}" for line in lines).encode()
+
+
+def container_log(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "2026-01-02T03:04:05.678901234Z stdout F ")
+
+
+def stamped_log(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "2026-01-02T03:04:05.678901234Z ")
+
+
+def journal(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "Jan  5 10:11:12 host-1 pulsar-check[4711]: ")
+
+
+def compose(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "toolset-1  | ")
+
+
+def kubectl_prefix(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "[pod/pulsar-toolset-0/toolset] ")
+
+
+def quoted_twice(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "> > ", "```\n")
+
+
+def numbered_by_a_page(answer: Recorded) -> bytes:
+    return _lines_mapped(answer, lambda number, line: f"L{number} {line}")
+
+
+def half_of_a_screen(answer: Recorded) -> bytes:
+    return _lines_mapped(answer, lambda _, line: f"{line:90}│")
+
+
+def tracker(answer: Recorded) -> bytes:
+    code = f"{{code:json|title=what I see}}\n{pretty(answer)}\n{{code}}"
+    return f"h3. Output\n{{noformat}}$ {command(answer)}{{noformat}}\n{code}\nthanks".encode()
+
+
+def page(answer: Recorded) -> bytes:
+    text = html.escape(f"$ {command(answer)}\n{pretty(answer)}")
+    return f'<p class="q">Here:</p>\n<pre><code class="json">{text}\n</code></pre>'.encode()
+
+
+def job_runner(answer: Recorded) -> bytes:
+    text = pretty(answer)
+    result = {"changed": True, "cmd": command(answer), "rc": 0, "stdout": text, "stdout_lines": text.splitlines()}
+    return f"TASK [look] ***\nok: [node-1] => {json.dumps(result, indent=4)}\n".encode()
+
+
+def json_log(answer: Recorded) -> bytes:
+    lines = f"$ {command(answer)}\n{pretty(answer)}".splitlines()
+    records = ({"log": f"{line}\n", "stream": "stdout", "time": "2026-01-02T03:04:05.6Z"} for line in lines)
+    return "\n".join(map(json.dumps, records)).encode()
+
+
+def progress_of_curl(answer: Recorded) -> bytes:
+    head = "  % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current\n"
+    bar = "\r100  5604  100  5604    0     0   273k      0 --:--:-- --:--:-- --:--:--  273k\n"
+    return prompted(answer, f"{head}{bar}{json.dumps(answer.value)}")
+
+
+def continued_command(answer: Recorded) -> bytes:
+    words = " \\\n    ".join(command(answer).split(" "))
+    return f"$ {words}\n{pretty(answer)}".encode()
+
+
+def windows_quotes(answer: Recorded) -> bytes:
+    """Typographic quotes in the bytes of an office program, where it has all characters."""
+    text = typographic(answer).decode()
+    try:
+        return text.encode("cp1252")
+    except UnicodeEncodeError:
+        return text.encode()
+
+
 ALL: Final[tuple[Wrapper, ...]] = (
     plain_prompt, prompt_on_both_sides, kubectl, jvm_warnings, pip_and_python, logs_around, logs_between_lines, fenced,
     coloured, no_break_spaces, typographic, comments, trailing_commas, missing_commas, python_repr, python_pprint,
     compact_behind_the_command, windows_lines, utf_16, packed, curl_transcript, quoted_mail, numbered_by_cat,
     numbered_by_grep, html_source, escaped_in_a_log, hard_wrapped, javascript, diff_of_two, typescript, watched,
-    in_a_table, shuffled_members,
+    in_a_table, shuffled_members, container_log, stamped_log, journal, compose, kubectl_prefix, quoted_twice,
+    numbered_by_a_page, half_of_a_screen, tracker, page, job_runner, json_log, progress_of_curl, continued_command,
+    windows_quotes,
 )  # fmt: skip
 """For answers of every kind."""
 YAML: Final[tuple[Wrapper, ...]] = (as_yaml,)

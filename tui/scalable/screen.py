@@ -177,7 +177,12 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     # what is shown
 
     def action_next_view(self) -> None:
-        views = list(RingView)
+        # The tree has a panel of its own where there is room.
+        alone = not self.query_one("#tree").display or self.zooming.zoomed == "ring"
+        views = [view for view in RingView if alone or view is not RingView.TREE]
+        if self.mode not in views:
+            self.mode = RingView.RING
+            return
         self.mode = views[(views.index(self.mode) + 1) % len(views)]
 
     def watch_mode(self) -> None:

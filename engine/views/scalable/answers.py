@@ -222,7 +222,7 @@ def _moves_text(group: Group, after: Deal, parents: tuple[int, ...]) -> str:
     parts.append(f"{ids_text(moved)} change{'s' if len(moved) == 1 else ''} hands" if moved else "no other one moves")
     if group.kind == "STREAM":
         parts.append(
-            f"they wait until {counted(backlog, 'message')} are acknowledged" if backlog else "they wait ≥ 2 s"
+            f"they wait until {counted(backlog, 'message')} are acknowledged" if backlog else "they wait 2 s or more"
         )
     if idle:
         parts.append(f"{joined(idle)} idle")

@@ -3,75 +3,36 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+import random
+from typing import Final
 
 import pytest
 
-from engine.admin.files import AnswerFile
-from engine.admin.moments import read_moments
-from engine.diagnosis.model import Diagnosis, Verdict
-from engine.diagnosis.why import why
-from tests.engine.diagnosis.samples import sample
+from engine.admin.topics import decode_named_stats
+from tests.engine.diagnosis.left_out import new_claims, whole
+from tests.engine.diagnosis.samples import NAMES
 
-RECORDED: Final = ("slow-consumer-a", "keyshared-sticky-gap-a", "ghost-a")
-"""Some of the recordings: each is diagnosed once for every member of its answers."""
-STATISTICS: Final = ("stats", "partitioned-stats", "internalStats", "broker-stats/topics")
-CERTAIN: Final = (Verdict.BLOCKS, Verdict.SLOWS, Verdict.FINE)
-SET_ASIDE: Final = frozenset({"hash", "subscriptions"})
-"""Without these an answer cannot be read, and what other answers of the same moment say is judged."""
-NOTHING_WAITS: Final = "fine_idle"
+WHOLE: Final = frozenset({"slow-consumer-a", "keyshared-draining-a", "ghost-a"})
+"""Of these every member is left out, of the others so many; ``left_out`` does it with all."""
+TRIED: Final = 10
 
 
-def _members(value: Any) -> set[str]:
-    if isinstance(value, list):
-        return set().union(*map(_members, value))
-    return set(value).union(*map(_members, value.values())) if isinstance(value, dict) else set()
-
-
-def _without(value: Any, member: str) -> Any:
-    if isinstance(value, list):
-        return [_without(item, member) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {name: _without(inner, member) for name, inner in value.items() if name != member}
-
-
-def _diagnosed(moments: dict[str, dict[str, Any]]) -> list[Diagnosis]:
-    files = [
-        AnswerFile(f"{time}/{path}.json", json.dumps(answer).encode())
-        for time, answers in moments.items()
-        for path, answer in answers.items()
-    ]
-    return why(read_moments(*files))
-
-
-def _claims(diagnoses: list[Diagnosis]) -> set[tuple[str, str, str]]:
-    return {
-        (diagnosis.subscription, cause.id, cause.verdict.value)
-        for diagnosis in diagnoses
-        for cause in diagnosis.causes
-        if cause.verdict in CERTAIN
-    }
-
-
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_left_out_makes_no_other_claim(name: str) -> None:
-    moments = sample(name)["moments"]
-    whole = _diagnosed(moments)
-    # Where harm comes first, it goes without saying that nothing waits.
-    known = _claims(whole) | {(row.subscription, NOTHING_WAITS, "fine") for row in whole if not row.backlog}
-    subscriptions = {row.subscription for row in whole}
-    tried = 0
-    for member in sorted(_members(list(moments.values())) - SET_ASIDE - subscriptions):
-        if member.startswith(("admin/", "persistent://")):
-            continue
-        less = {
-            time: {
-                path: _without(answer, member) if path.partition("?")[0].endswith(STATISTICS) else answer
-                for path, answer in answers.items()
-            }
-            for time, answers in moments.items()
-        }
-        assert _claims(_diagnosed(less)) <= known, member
-        tried += 1
-    assert tried > 30
+    recording = whole(name)
+    assert len(recording.members) > 30
+    members = recording.members if name in WHOLE else random.Random(name).sample(recording.members, TRIED)
+    assert {member: claims for member in members if (claims := new_claims(recording, member))} == {}
+
+
+def test_a_draining_entry_without_its_slot_costs_itself_alone() -> None:
+    draining = [{"unackMsgs": 3}, {"hash": 5, "unackMsgs": 2}, {"hash": None}]
+    topic = {"msgRateIn": 1.5, "subscriptions": {"s": {"consumers": [{"drainingHashes": draining}]}}}
+    decoded = decode_named_stats(json.dumps({"persistent://t/n/x": topic}).encode(), "a.json")
+    (facts,) = decoded.good.values()
+    assert [(entry.hash, entry.unacked) for entry in facts.subscriptions[0].consumers[0].draining] == [(5, 2)]
+    assert [problem.path.rpartition(".")[2] for problem in decoded.problems] == [
+        "drainingHashes[0]",
+        "drainingHashes[2]",
+    ]
+    assert decoded.set_aside == 0

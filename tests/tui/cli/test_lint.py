@@ -290,7 +290,8 @@ def test_statistics_without_a_name_are_judged_as_those_of_the_topic_that_is_give
     subscription = {"type": "Failover", "consumers": [{"consumerName": "c-1"}, {"consumerName": "c-11"}]}
     file = tmp_path / "stats.json"
     file.write_text(json.dumps({"msgRateIn": 0.0, "publishers": [], "subscriptions": {"billing": subscription}}))
-    assert run("lint", str(file)).code == 2
+    unnamed = run("lint", str(file), "--fail-on", "warning")
+    assert unnamed.code == 1 and "failover-names-collide (1)" in unnamed.out and "give --topic" in unnamed.err
     for words in ([str(file)], ["-"]):
         monkeypatch.setattr("tui.sources.answers.standard_input", lambda _limit: file.read_bytes())
         ran = run("lint", *words, "--topic", "orders", "--fail-on", "warning")

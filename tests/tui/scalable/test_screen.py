@@ -74,7 +74,17 @@ def test_v_goes_from_the_ring_to_one_consumer_to_the_tree() -> None:
             modes.append(screen.mode)
         assert modes == [RingView.FOCUS, RingView.TREE, RingView.RING]
 
-    run(app, story)
+    run(app, story, (80, 24))
+
+
+def test_v_leaves_the_tree_out_where_it_has_a_panel() -> None:
+    app = scalable_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("v", "v")
+        assert scalable_screen(app).mode is RingView.RING
+
+    run(app, story, (120, 40))
 
 
 def test_the_ring_has_stripes_where_several_share_and_nobody_where_a_segment_waits() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import InputError, Problem, Rejection, system_reason
-from engine.text import counted
+from engine.text import counted, shell_line
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import (
@@ -280,10 +280,16 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
             raise InputError(f"{reason} (give names of consumers after --names)")
         sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
-        moments = read_moments(*sources, limit_bytes=what_if.max_input)
+        moments = read_moments(*sources, limit_bytes=what_if.max_input, keeps_nameless=True)
         snapshot = combined(moments)
-        if snapshot.configuration and not (snapshot.topics or snapshot.known_names or snapshot.bundles):
-            opened = open_settings(snapshot, release=what_if.pulsar)
+        listed = snapshot.topics or snapshot.known_names or snapshot.bundles
+        if not listed and (snapshot.configuration or snapshot.sums or snapshot.metered):
+            opened = replace(open_settings(snapshot, release=what_if.pulsar), seen=tuple(moments))
+            if snapshot.metered:
+                say(
+                    "metrics alone: types, active consumers, keys and settings are in none of them and are not judged;"
+                    f" {shell_line('pulsar-admin', 'topics', 'stats', 'TOPIC')} prints them"
+                )
         else:
             opened = open_moments(moments, release=what_if.pulsar)
         for note in opened.notes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engine.diagnosis.model import Cause, Diagnosis, Verdict
+from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
 from engine.errors import InputError, Rejection
 from engine.text import counted
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
@@ -72,9 +72,8 @@ def why_command(
 
     Example: ringside why answers/ billing --ruled-out
     """
-    from engine.diagnosis.producing import hot_partitions
     from engine.diagnosis.seen import subscriptions_seen
-    from engine.diagnosis.why import diagnose_all, selected, with_earlier, worst_in
+    from engine.diagnosis.why import diagnose_all, selected, with_earlier, without_statistics, worst_in
     from tui.sources.answers import moments_of, overruled
     from tui.sources.cluster.addresses import is_url
 
@@ -87,14 +86,11 @@ def why_command(
     _say_all_problems(moments)
     show = partial(_shown, lists_all=lists_all, in_full=ruled_out, as_json=as_json, ascii_only=ascii_only)
     seen = subscriptions_seen(moments)
-    producing = _named(hot_partitions(moments), what, subscription)
+    besides = worst_first(_named(without_statistics(moments), what, subscription))
     if not seen:
-        from engine.diagnosis.metered import diagnosed_metrics
         from engine.diagnosis.producing import without_subscriptions
-        from engine.diagnosis.sums import diagnosed_sums
 
-        others = producing or [*diagnosed_sums(moments), *diagnosed_metrics(moments), *without_subscriptions(moments)]
-        others = _named(others, what, subscription)
+        others = besides or _named(without_subscriptions(moments), what, subscription)
         if others:
             return show(others if lists_all else others[:1], len(others) - 1)
         source = moments[-1].snapshot.source
@@ -102,10 +98,14 @@ def why_command(
     chosen = seen
     if subscription is not None:
         chosen = [row for row in seen if row.name == subscription]
+        if not chosen and besides:
+            return show(besides if lists_all else besides[:1], len(besides) - 1)
         if not chosen:
             raise InputError(f"--subscription: the answers have no subscription {subscription!r}")
     if what is not None:
         diagnoses = selected(chosen, what)
+        if isinstance(diagnoses, Rejection) and besides:
+            return show(besides if lists_all else besides[:1], len(besides) - 1)
         if isinstance(diagnoses, Rejection):
             raise InputError(diagnoses.message)
         chosen = diagnoses
@@ -117,7 +117,7 @@ def why_command(
         counts = known_keys(KeyChoice((), keys, 0))
         by_name = {(row.namespace, row.name): row for row in chosen}
         shown = [with_trace(row, by_name[row.namespace, row.subscription], counts) for row in shown]
-    return show(with_producers(shown, producing, lists_all=lists_all), len(chosen) + len(producing) - 1)
+    return show(with_others(shown, besides, lists_all=lists_all), len(chosen) + len(besides) - 1)
 
 
 def _named(rows: Sequence[Diagnosis], what: str | None, subscription: str | None) -> list[Diagnosis]:
@@ -130,13 +130,11 @@ def _named(rows: Sequence[Diagnosis], what: str | None, subscription: str | None
     ]
 
 
-def with_producers(
-    shown: Sequence[Diagnosis], producing: Sequence[Diagnosis], *, lists_all: bool
-) -> Sequence[Diagnosis]:
-    """Add uneven producers to all subscriptions, or show them instead of the worst one where that is better off."""
+def with_others(shown: Sequence[Diagnosis], others: Sequence[Diagnosis], *, lists_all: bool) -> Sequence[Diagnosis]:
+    """Add what is seen without statistics to all subscriptions, or show its worst instead of a better one."""
     if lists_all:
-        return sorted([*shown, *producing], key=lambda row: row.first.verdict.rank if row.first else len(Verdict))
-    worse = [row for row in producing if row.rank < shown[0].rank and shown[0].earlier is None]
+        return sorted([*shown, *others], key=lambda row: row.first.verdict.rank if row.first else len(Verdict))
+    worse = [row for row in others if row.rank < shown[0].rank and shown[0].earlier is None]
     return worse[:1] or shown
 
 

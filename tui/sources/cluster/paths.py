@@ -18,6 +18,7 @@ LOADED_TOPICS: Final = f"{OF_ONE_BROKER}topics"
 LOAD_REPORT: Final = f"{OF_ONE_BROKER}load-report"
 METRICS: Final = f"{OF_ONE_BROKER}metrics"
 TENANTS: Final = "/admin/v2/tenants"
+SCALABLE: Final = "/admin/v2/scalable/"
 DOMAINS: Final = ("persistent", "non-persistent")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _LOST_IN_A_DUMP: Final = re.compile(r"^\.|\.(?=(?:json|gz)$)", re.IGNORECASE)
@@ -86,6 +87,12 @@ def partitioned_topics_of(domain: str, namespace: str) -> str:
 def of_topic(name: TopicName, what: str) -> str:
     """A request about a topic or a partition; ``what`` is ``stats``, ``partitions``, ``partitioned-stats`` ..."""
     return f"{topics_of(name.domain, name.namespace)}/{segment(name.local_name)}/{what}"
+
+
+def of_scalable(name: TopicName) -> tuple[str, str]:
+    """The requests for the record of a scalable topic and for its statistics."""
+    record = f"{SCALABLE}{_joined(name.namespace)}/{segment(name.local_name)}"
+    return record, f"{record}/stats"
 
 
 def file_of(path: str) -> str:

@@ -22,6 +22,7 @@ from engine.admin.facts import BrokerStats, TopicFacts
 from engine.admin.measured_loads import names_usage
 from engine.admin.namespaces import decode_topic_list
 from engine.admin.requests import release_text
+from engine.admin.scalable import topic_of_segment
 from engine.admin.topics import broker_stats_of
 from engine.balance.settings import EXTENSIBLE_CLASS
 from engine.config import CURRENT, behaviour_of
@@ -134,6 +135,7 @@ class _Reading:
             self._earlier.names = {text: self._earlier.names[text] for text in (*in_scope, *plan.counts)}
         asked = plan.asked
         unread = await self._statistics(plan)
+        await self._scalable_topics()
         busy = topics_with_backlog(self._loaded, asked, self._scope.details)
         await self._all(
             self._ask_in_turn(path, self._at(topic), self._is_in_view(topic), self._turn.whole_every_s * 1000)
@@ -428,6 +430,18 @@ class _Reading:
         }
         earlier.gaps = gaps
         return sum(request.topics for request in requests if request.key in gaps)
+
+    async def _scalable_topics(self) -> None:
+        """Ask for the records and statistics of scalable topics with loaded segments.
+
+        Those have a controller; a topic without one would get it by being asked about.
+        """
+        texts = {topic for text in self._loaded if (topic := topic_of_segment(text)) is not None}
+        await self._all(
+            self._ask_in_turn(path, "", self._is_in_view(text), self._lists_every_ms)
+            for text, name in self._in_scope(texts).items()
+            for path in paths.of_scalable(name)
+        )
 
     def _kept(self, requests: Sequence[StatisticsRequest]) -> list[StatisticsRequest]:
         """Keep the statistics that are not due in this turn, and return the requests that are."""

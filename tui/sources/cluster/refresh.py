@@ -65,6 +65,8 @@ def changes_rarely(path: str) -> bool:
 
     >>> [changes_rarely(f"/admin/v2/{path}") for path in ("tenants", "brokers/c", "persistent/t/n/x/stats")]
     [True, False, False]
+    >>> changes_rarely("/admin/v2/scalable/t/n/x")
+    False
     """
     is_list_of_brokers = path.startswith(f"{paths.BROKERS}/") and path.count("/") == paths.BROKERS.count("/") + 1
     if path in (paths.VERSION, paths.RUNTIME, paths.DYNAMIC):
@@ -72,7 +74,7 @@ def changes_rarely(path: str) -> bool:
     return not (
         is_list_of_brokers
         or path == paths.BROKERS
-        or path.startswith(paths.OF_ONE_BROKER)
+        or path.startswith((paths.OF_ONE_BROKER, paths.SCALABLE))
         or path.endswith(_CHANGES_OFTEN)
     )
 

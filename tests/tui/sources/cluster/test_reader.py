@@ -10,6 +10,7 @@ import re
 import pytest
 
 from engine.admin.moments import combined
+from engine.admin.snapshot import read_answers
 from engine.balance.settings import EXTENSIBLE_CLASS
 from tests.playing.clock import CountingClock
 from tests.playing.server import RECORDED_BROKER, Played, PlayingServer, failing, playing, recorded, status
@@ -268,7 +269,36 @@ def test_statistics_of_segments_are_asked_for_where_brokers_have_them(read: Read
         reading = read(server)
         paths = [request.path for request in server.requests if "/segment/" in request.path]
     assert paths == ["/admin/v2/segment/public/default/x%2F0000-7fff-0/stats"] * asked
-    assert (len(reading.gaps), reading.topics) == (int(asked or not release), 11)
+    # Two more are the record and the statistics of the scalable topic, which this server does not know.
+    assert (len(reading.gaps), reading.topics) == (2 + int(asked or not release), 11)
+
+
+def test_scalable_topics_with_loaded_segments_are_read(read: Read) -> None:
+    """Of others nothing is asked: a topic without a controller would get one."""
+    loaded = json.loads(recorded()[LOADED])
+    topics = next(iter(loaded["public/default"].values()))["persistent"]
+    topics["segment://public/default/orders.json/0000-ffff-0"] = next(iter(topics.values()))
+    record, stats = (f"/admin/v2/scalable/public/default/orders.json{rest}" for rest in ("", "/stats"))
+    whole = {"start": 0, "end": 65535}
+    segments = {"0": {"segmentId": 0, "hashRange": whole, "state": "ACTIVE", "createdAtMs": 1}}
+    answers = {
+        **recorded(),
+        LOADED: json.dumps(loaded).encode(),
+        record: json.dumps({"epoch": 0, "nextSegmentId": 1, "segments": segments}).encode(),
+        stats: json.dumps({"layout": {"segments": {"0": {"state": "ACTIVE"}}}, "subscriptions": {}}).encode(),
+    }
+    with playing(answers=answers) as server:
+        reading = read(server)
+        asked = [request.path for request in server.requests if "/scalable/" in request.path]
+    assert sorted(asked) == [record, stats]
+    files = {file.name for file in reading.files_of_moment()}
+    assert {name for name in files if "scalable" in name} == {
+        "admin/v2/scalable/public/default/orders%2Ejson.json",
+        "admin/v2/scalable/public/default/orders%2Ejson/stats.json",
+    }
+    (topic,) = read_answers(*reading.files()).scalable.values()
+    assert topic.topic == "topic://public/default/orders.json"
+    assert (topic.record is not None, topic.statistics is not None) == (True, True)
 
 
 def test_names_of_a_cluster_never_lead_out_of_its_folder(read: Read) -> None:
