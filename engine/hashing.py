@@ -19,6 +19,10 @@ HASH_SPACE_SIZE: Final = 2**31
 
 _MASK_31: Final = HASH_SPACE_SIZE - 1
 _MASK_32: Final = 2**32 - 1
+_MASK_64: Final = 2**64 - 1
+_BOOST_STEP: Final = 0x9E3779B97F4A7C15
+_BOOST_FACTOR: Final = 0xDF442D22CE4859B9
+_BOOST_BLOCK_BYTES: Final = 8
 _REPLACEMENT: Final = "\ufffd"
 _JAVA_REPLACE: Final = "engine.hashing.java_replace"
 
@@ -76,11 +80,19 @@ def java_string_hash(text: str) -> int:
     >>> java_string_hash("ab") == ord("a") * 31 + ord("b")
     True
     """
-    data = utf16_order(text)
+    return java_hash_code(utf16_order(text)) & _MASK_31
+
+
+def java_hash_code(units: bytes) -> int:
+    """``String.hashCode()`` of big-endian UTF-16 units, signed.
+
+    >>> java_hash_code(utf16_order("polygenelubricants"))
+    -2147483648
+    """
     accumulator = 0
-    for unit in struct.unpack(f">{len(data) // 2}H", data):
+    for unit in struct.unpack(f">{len(units) // 2}H", units):
         accumulator = (accumulator * 31 + unit) & _MASK_32
-    return accumulator & _MASK_31
+    return accumulator - 2**32 if accumulator >= 2**31 else accumulator
 
 
 def java_string_hash_of_bytes(data: bytes) -> int:
@@ -110,6 +122,76 @@ def _replace_like_java(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(_JAVA_REPLACE, _replace_like_java)
+
+
+def java_hash_of_bytes(data: bytes, *, signed: bool) -> int:
+    """JavaStringHash as Go and C++ compute it: over the UTF-8 bytes, 32 bits; C++ takes them as signed numbers.
+
+    A text of ASCII has the same hash as in Java, before the top bit is cleared. (Signed is C++ on x86; where ``char``
+    is unsigned, as on ARM, C++ does as Go does.)
+
+    >>> java_hash_of_bytes(b"ab", signed=True) == java_hash_of_bytes(b"ab", signed=False) == 97 * 31 + 98
+    True
+    >>> java_hash_of_bytes("é".encode(), signed=False), java_hash_of_bytes("é".encode(), signed=True) - 2**32
+    (6214, -1978)
+    """
+    accumulator = 0
+    for byte in data:
+        accumulator = (accumulator * 31 + (byte - 256 if signed and byte > 127 else byte)) & _MASK_32
+    return accumulator
+
+
+def boost_hash(data: bytes) -> int:
+    """The hash of these bytes, 0 .. 2**31 - 1; linear in their number.
+
+    Boost's ``hash_range`` for characters, 1.81 and later (the scheme of mulxp1), cut to 31 bits: ``BoostHash`` of the
+    C++ client and those built on it.
+
+    Blocks of 8 bytes are read little-endian and mixed one after another, then the rest of 0 to 7 bytes, then the
+    length. The C++ client of another Boost release, or of a 32-bit machine, hashes otherwise.
+
+    A text of one byte has no whole block; with mix = low half xor high half of a 128-bit product:
+
+    >>> step, factor = _BOOST_STEP, _BOOST_FACTOR
+    >>> one = mix(step, factor)
+    >>> boost_hash(b"k") == mix((one ^ 1 ^ mix(ord("k") + one + step, factor)) + one + step, factor) % 2**31
+    True
+    >>> boost_hash(b"k0") % 6, boost_hash(b"k1") % 6
+    (5, 1)
+    """
+    weight = mix(_BOOST_STEP, _BOOST_FACTOR)
+    accumulator = weight ^ len(data)
+    whole = len(data) - len(data) % _BOOST_BLOCK_BYTES
+    for at in range(0, whole, _BOOST_BLOCK_BYTES):
+        block = int.from_bytes(data[at : at + _BOOST_BLOCK_BYTES], "little")
+        weight = (weight + _BOOST_STEP) & _MASK_64
+        accumulator ^= mix(block + weight, _BOOST_FACTOR)
+    weight = (weight + _BOOST_STEP) & _MASK_64
+    accumulator ^= mix(_boost_tail(data[whole:]) + weight, _BOOST_FACTOR)
+    return mix(accumulator + weight, _BOOST_FACTOR) & _MASK_31
+
+
+def mix(left: int, right: int) -> int:
+    """The two halves of the 128-bit product of two 64-bit numbers, one xor the other; numbers wrap at 64 bits.
+
+    >>> mix(2**32, 2**33), mix(3, 5)
+    (2, 15)
+    """
+    product = (left & _MASK_64) * (right & _MASK_64)
+    return (product & _MASK_64) ^ (product >> 64)
+
+
+def _boost_tail(rest: bytes) -> int:
+    """Up to 7 bytes as one number; its parts overlap, so some bytes are read twice."""
+    size = len(rest)
+    if size >= 4:
+        low = int.from_bytes(rest[:4], "little")
+        return int.from_bytes(rest[-4:], "little") << (8 * (size - 4)) | low
+    if size == 0:
+        return 0
+    last = (size - 1) & 2
+    middle = size >> 1
+    return rest[last] << (8 * last) | rest[middle] << (8 * middle) | rest[0]
 
 
 def crc32_hash(topic: str) -> int:

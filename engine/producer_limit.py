@@ -7,6 +7,7 @@ Source: ``PolicyHierarchyValue``, ``AbstractTopic`` (``isProducersExceeded``, ``
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -54,6 +55,17 @@ def limit_in_force(of_topic: int | None, of_namespace: int | None, of_broker: in
     if of_namespace is not None and of_namespace >= 0:
         return ProducerLimit(of_namespace, "namespace policy")
     return ProducerLimit(max(0, of_broker))
+
+
+def limit_of(topic: str, policies: Mapping[str, int], of_broker: int) -> ProducerLimit:
+    """The limit of a topic by its name; ``policies`` are those of topics and of namespaces by theirs.
+
+    >>> limit_of("persistent://t/n/x", {"t/n": 4}, 9), limit_of("persistent://pulsar/system/x", {}, 9).most
+    (ProducerLimit(most=4, source='namespace policy'), 0)
+    """
+    if not is_limited(topic):
+        return NO_LIMIT
+    return limit_in_force(policies.get(topic), policies.get(namespace_of(topic)), of_broker)
 
 
 def counts(producer_name: str) -> bool:

@@ -591,6 +591,8 @@ WORST_NAMESPACES: Final = declared(
     worst_subscription string? Its name.
     idle bigint Idle consumers.
     findings, worst_severity?
+    partitioned_topics bigint Partitioned topics.
+    storage_size_bytes bigint? Bytes in the storage.
 """, key="cluster namespace")
 
 IMBALANCE_HISTORY: Final = declared(

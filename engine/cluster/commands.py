@@ -6,20 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, get_args
+from dataclasses import dataclass, replace
+from typing import Final
 
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
-from engine.routing.keys import HashingScheme
+from engine.routing.clients import key_routing
 from engine.routing.producers.settings import (
     ACCESS_MODES,
-    CPP,
+    CLIENTS,
     DEFAULT_MSG_SIZE_BYTES,
-    JAVA,
-    PYTHON,
     AccessMode,
-    Client,
     ProducerSettings,
     RouterKind,
     Routing,
@@ -179,13 +176,11 @@ ScalableCommand = (
 )
 
 
-CLIENT_WORDS: Final[Mapping[str, Client]] = {"java": JAVA, "python": PYTHON, "cpp": CPP}
 ROUTER_WORDS: Final[Mapping[str, RouterKind]] = {
     "round-robin": "RoundRobinPartition",
     "single": "SinglePartition",
     "partial": "PartialRoundRobin",
 }
-_HASHINGS: Final[Mapping[str, HashingScheme]] = {scheme.lower(): scheme for scheme in get_args(HashingScheme)}
 _MODES: Final[Mapping[str, AccessMode]] = {mode.lower(): mode for mode in ACCESS_MODES}
 
 
@@ -199,19 +194,19 @@ def plan_settings(plan: ProducerPlan, partitions: int) -> tuple[ProducerSettings
     'numPartitionsLimit should be greater than or equal to 1'
     """
     client, kind, mode = (
-        CLIENT_WORDS.get(plan.client),
+        CLIENTS.get(plan.client),
         ROUTER_WORDS.get(plan.router),
         _MODES.get(plan.access_mode.lower()),
     )
     if client is None:
-        return _unknown("client", plan.client, CLIENT_WORDS)
+        return _unknown("client", plan.client, CLIENTS)
     if kind is None:
         return _unknown("router", plan.router, ROUTER_WORDS)
     if mode is None:
         return _unknown("accessMode", plan.access_mode, ACCESS_MODES)
-    hashing = None if plan.hashing is None else _HASHINGS.get(plan.hashing.lower())
-    if plan.hashing is not None and hashing is None:
-        return _unknown("hashingScheme", plan.hashing, _HASHINGS.values())
+    keys = key_routing(plan.client, plan.hashing)
+    if isinstance(keys, Rejection):
+        return replace(keys, field="hashingScheme")
     if kind == "PartialRoundRobin":
         limit = checked_limit(plan.limit, partitions, allow_above=plan.allow_limit_above)
         if isinstance(limit, Rejection):
@@ -231,7 +226,7 @@ def plan_settings(plan: ProducerPlan, partitions: int) -> tuple[ProducerSettings
     )
     if isinstance(settings, Rejection):
         return settings
-    routing = Routing(kind, plan.limit, hashing, plan.batching)
+    routing = Routing(kind, plan.limit, None if plan.hashing is None else keys.hashing, plan.batching)
     router = new_router(routing, client, partitions, "any")
     return router if isinstance(router, Rejection) else (settings, routing)
 

@@ -18,8 +18,7 @@ from engine.cluster.tables.topics import NOTHING_REPORTED, Load, TopicTable
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.model import Consumer
-from engine.names import namespace_of
-from engine.producer_limit import NO_LIMIT, ProducerLimit, is_limited, limit_in_force
+from engine.producer_limit import ProducerLimit, limit_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +166,7 @@ def scalable_topic_names(state: ClusterState) -> list[str]:
 
 def producer_limit(state: ClusterState, topic: str) -> ProducerLimit:
     """How many producers each partition of a topic takes, and who says so."""
-    if not is_limited(topic):
-        return NO_LIMIT
-    policies = state.producer_policies
-    return limit_in_force(policies.get(topic), policies.get(namespace_of(topic)), state.settings.maxProducersPerTopic)
+    return limit_of(topic, state.producer_policies, state.settings.maxProducersPerTopic)
 
 
 def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | None:

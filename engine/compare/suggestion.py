@@ -84,6 +84,8 @@ def sizing_for(
     subscription, keyed = subscription_of(state, key), key_subscription_of(state, key)
     if keyed is not None and kind in ("consumers", "points"):
         return _of_keys(state, keyed, kind, goal, up_to, seed)
+    if keyed is not None and kind == "partitions":
+        return _partitions_of_keys(keyed)
     if subscription is None or kind not in ("consumers", "partitions"):
         return _nothing(kind)
     if kind == "consumers":
@@ -130,6 +132,18 @@ def _of_keys(  # noqa: PLR0917 - private
     last = up_to if up_to is not None else min(len(names) + UP_TO, MOST_CONSUMERS)
     numbers = range(2, max(last, 2) + 1)
     return key_consumers_needed(names, keys, goal, numbers, settings=settings, behaviour=behaviour, seed=seed)
+
+
+def _partitions_of_keys(keyed: KeySubscription) -> Rejection:
+    """Why no number of partitions is suggested: each has all consumers, so the number decides nothing but resonance."""
+    text = f"every partition of {keyed.key} has all consumers, so more partitions make nothing more even"
+    slots = keyed.delivery.selector.slots.size
+    if keyed.routing is not None and keyed.routing.key_hash.murmur_bits and keyed.consumers:
+        text += (
+            f"; with {keyed.routing.hashing} one of P partitions sees {slots:,} / gcd(P, {slots:,}) slots, so the fewer"
+            " consumers can work on it"
+        )
+    return Rejection("NoSubscription", text, "subscription")
 
 
 def _nothing(kind: str) -> Rejection:

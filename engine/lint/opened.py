@@ -9,6 +9,7 @@ from typing import Final
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles, namespace_bundles
 from engine.bundles.plan import LoadManager
 from engine.cluster.bundles import topic_loads
+from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, behaviour_in, producer_limit
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer as KeyConsumer
@@ -81,21 +82,25 @@ def key_cases(state: ClusterState, world: World, reported: Reported, namespace: 
     """The Key_Shared subscriptions with topics, then those whose reported ranges no selector gives."""
     for key_subscription in state.key_subscriptions:
         if key_subscription.topics and namespace in (None, key_subscription.namespace):
-            first, selector = min(key_subscription.topics), key_subscription.delivery.selector
-            yield KeyCase(
-                world,
-                key_subscription.namespace,
-                key_subscription.name,
-                first,
-                len(key_subscription.topics),
-                key_subscription.consumers,
-                selector,
-                key_subscription.keys,
-                key_subscription.partitions,
-            )
+            yield key_case(world, key_subscription)
     for other in reported.unexplained:
         if namespace in (None, other.namespace):
             yield KeyCase(world, other.namespace, other.name, other.topic, other.topics, other.consumers)
+
+
+def key_case(world: World, subscription: KeySubscription) -> KeyCase:
+    """A Key_Shared subscription with topics."""
+    return KeyCase(
+        world,
+        subscription.namespace,
+        subscription.name,
+        min(subscription.topics),
+        len(subscription.topics),
+        subscription.consumers,
+        subscription.delivery.selector,
+        subscription.keys,
+        subscription.partitions,
+    )
 
 
 def namespace_cases(

@@ -21,37 +21,55 @@ fsharp      DotnetStringHash, Murmur3_32Hash                    fsprojects/pulsa
 php         none: any partition, at random                      ikilobyte/pulsar-client-php: ``src/Producer.php``
                                                                 (before #41 of March 2026)
 =========== =================================================== ====================================================
+
+Of a message they look at the partition key only; the ordering key plays no part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import base64
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from engine.errors import Rejection
-from engine.hashing import Division, java_string_hash, murmur3_32, murmur3_32_raw, utf8
-from engine.routing.keys import Message, boost_hash
-
-_MASK_31: Final = 2**31 - 1
-_MASK_32: Final = 2**32 - 1
+from engine.hashing import Division, boost_hash, java_hash_code, java_hash_of_bytes, murmur3_32_raw, utf8, utf16_order
 
 MAX_PARTITIONS: Final = 32_768
 """Up to here every slot of 65536 occurs with every remainder that its own remainder allows, within 31 bits of hash."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeyHash:
-    """The hash of one client under one name. ``of`` takes what the client hashes and gives a number from 0 on.
+class Message:
+    """What a router sees of a message: its partition key, None without one; bytes are a key that was set as bytes.
 
-    ``murmur_bits``: 31 or 32 where it is the hash from which brokers take the slot of Key_Shared, of the same bytes;
-    0 where it is another one. ``of`` is None where the number cannot be known: ``random`` says what decides instead.
+    The size counts for the C++ client's round robin while batching, and for nothing else.
+    """
+
+    key: str | bytes | None = None
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHash:
+    """The hash of one client under one name.
+
+    ``raw`` takes the bytes that are hashed (``utf16``: the big-endian UTF-16 units of the text, else its UTF-8 form)
+    and gives a number of up to 32 bits, negative where the client's language has it so; the lowest ``bits`` of it are
+    divided. ``murmur``: it is the hash from which brokers take the slot of Key_Shared, of the same bytes. ``raw`` is
+    None where the number cannot be known: ``random`` says what decides instead.
     """
 
     scheme: str
-    of: Callable[[str | bytes], int] | None
-    murmur_bits: Literal[0, 31, 32] = 0
+    raw: Callable[[bytes], int] | None
+    bits: Literal[31, 32] = 31
+    utf16: bool = False
+    murmur: bool = False
     random: str = ""
+
+    @property
+    def murmur_bits(self) -> Literal[0, 31, 32]:
+        return self.bits if self.murmur else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +77,8 @@ class RoutingClient:
     """A client family. ``hashes`` are those a user can choose from by name, the default first.
 
     ``empty_is_key``: a message with the empty key counts as keyed. ``bytes_keys``: what is hashed of a key that was
-    given as bytes: their base64 form, or they themselves; None where the client takes only texts.
+    given as bytes: their base64 form, or they themselves; None where the client takes only texts. A broker decodes the
+    base64 form again for Key_Shared, so that one key has different hashes in the two places.
     """
 
     word: str
@@ -73,37 +92,12 @@ class RoutingClient:
         return next(iter(self.hashes.values()))
 
 
-def java_hash_of_bytes(data: bytes, *, signed: bool) -> int:
-    """JavaStringHash as Go and C++ compute it: over the UTF-8 bytes, 32 bits; C++ takes them as signed numbers.
-
-    A text of ASCII has the same hash as in Java, before the top bit is cleared. (Signed is C++ on x86; where ``char``
-    is unsigned, as on ARM, C++ does as Go does.)
-
-    >>> java_hash_of_bytes(b"ab", signed=True) == java_hash_of_bytes(b"ab", signed=False) == 97 * 31 + 98
-    True
-    >>> java_hash_of_bytes("é".encode(), signed=False), java_hash_of_bytes("é".encode(), signed=True) - 2**32
-    (6214, -1978)
-    """
-    accumulator = 0
-    for byte in data:
-        accumulator = (accumulator * 31 + (byte - 256 if signed and byte > 127 else byte)) & _MASK_32
-    return accumulator
-
-
-def _java(key: str | bytes) -> int:
-    return java_string_hash(_text(key))
-
-
-def _text(key: str | bytes) -> str:
-    assert isinstance(key, str), "this client hashes texts"
-    return key
-
-
-MURMUR: Final = KeyHash("Murmur3_32Hash", murmur3_32, 31)
-_WHOLE_MURMUR: Final = KeyHash("Murmur3_32Hash", lambda key: murmur3_32_raw(key) & _MASK_32, 32)
-_BOOST: Final = KeyHash("BoostHash", lambda key: boost_hash(utf8(_text(key))))
-_CPP_JAVA: Final = KeyHash("JavaStringHash", lambda key: java_hash_of_bytes(utf8(_text(key)), signed=True) & _MASK_31)
-_GO_JAVA: Final = KeyHash("JavaStringHash", lambda key: java_hash_of_bytes(utf8(_text(key)), signed=False))
+MURMUR: Final = KeyHash("Murmur3_32Hash", murmur3_32_raw, murmur=True)
+_WHOLE_MURMUR: Final = KeyHash("Murmur3_32Hash", murmur3_32_raw, 32, murmur=True)
+_JAVA: Final = KeyHash("JavaStringHash", java_hash_code, utf16=True)
+_BOOST: Final = KeyHash("BoostHash", boost_hash)
+_CPP_JAVA: Final = KeyHash("JavaStringHash", lambda data: java_hash_of_bytes(data, signed=True))
+_GO_JAVA: Final = KeyHash("JavaStringHash", lambda data: java_hash_of_bytes(data, signed=False), 32)
 _DOTNET: Final = KeyHash("DotnetStringHash", None, random="String.GetHashCode, which .NET seeds anew in every process")
 _NO_HASH: Final = KeyHash("none", None, random="a random partition for every message, whatever its key")
 
@@ -115,7 +109,7 @@ def _named(*hashes: KeyHash) -> dict[str, KeyHash]:
 ROUTING_CLIENTS: Final[Mapping[str, RoutingClient]] = {
     client.word: client
     for client in (
-        RoutingClient("java", "Java", _named(KeyHash("JavaStringHash", _java), MURMUR), bytes_keys="base64"),
+        RoutingClient("java", "Java", _named(_JAVA, MURMUR), bytes_keys="base64"),
         RoutingClient("cpp", "C++", _named(_BOOST, MURMUR, _CPP_JAVA)),
         RoutingClient("python", "Python", _named(_BOOST), empty_is_key=False),
         RoutingClient("node", "Node.js", _named(_BOOST, MURMUR, _CPP_JAVA)),
@@ -152,10 +146,60 @@ class KeyRouting:
     @property
     def known(self) -> bool:
         """Whether the partition of a key can be computed."""
-        return self.key_hash.of is not None
+        return self.key_hash.raw is not None
+
+    def undecided(self, key: str | bytes | None) -> str:
+        """What decides the partition of a message in place of this key; "" where the key does."""
+        family = self.family
+        if key is None:
+            return "the message has no key, so the router decides"
+        if not key and not family.empty_is_key:
+            return f"the empty key is no key for {family.name}, so its router decides"
+        if isinstance(key, bytes) and family.bytes_keys is None:
+            return f"{family.name} takes texts as keys, not bytes"
+        return "" if self.known else f"{family.name} takes {self.key_hash.random}"
+
+    def hashed(self, key: str | bytes) -> bytes:
+        """The bytes that are hashed of a key that decides.
+
+        >>> JAVA_DEFAULT.hashed("a"), JAVA_DEFAULT.hashed(b"a"), PYTHON_DEFAULT.hashed("a")
+        (b'\\x00a', b'\\x00Y\\x00Q\\x00=\\x00=', b'a')
+        """
+        if isinstance(key, bytes):
+            if self.family.bytes_keys == "raw":
+                return key
+            key = base64_text(key)
+        return utf16_order(key) if self.key_hash.utf16 else utf8(key)
+
+    def hash_of(self, key: str | bytes) -> int:
+        """The hash of a key that decides, from 0 on.
+
+        >>> JAVA_DEFAULT.hash_of("ab") == 97 * 31 + 98
+        True
+        """
+        key_hash = self.key_hash
+        assert key_hash.raw is not None, f"{key_hash.scheme} is not known"
+        mask: int = 2**key_hash.bits - 1
+        return key_hash.raw(self.hashed(key)) & mask
+
+
+def base64_text(key: bytes) -> str:
+    """The text that clients hash of a key that was set as bytes.
+
+    >>> base64_text(b"\\x00\\xff")
+    'AP8='
+    """
+    return base64.b64encode(key).decode("ascii")
 
 
 JAVA_DEFAULT: Final = KeyRouting("java", "JavaStringHash")
+CPP_DEFAULT: Final = KeyRouting("cpp", "BoostHash")
+PYTHON_DEFAULT: Final = KeyRouting("python", "BoostHash")
+
+
+def every_routing() -> Iterator[KeyRouting]:
+    """Each client with each of its hashes."""
+    return (KeyRouting(family.word, scheme) for family in ROUTING_CLIENTS.values() for scheme in family.hashes)
 
 
 def key_routing(client: str = "java", hashing: str | None = None) -> KeyRouting | Rejection:
@@ -181,14 +225,16 @@ def key_routing(client: str = "java", hashing: str | None = None) -> KeyRouting 
 class KeyRoute:
     """The partition of a key, or why it is not decided by the key.
 
-    ``hashed`` are the bytes (or the UTF-8 form of the text) that the client hashes, ``hash_value`` its hash, which
-    ``division`` divides by the partitions. All are None where no hash decides; ``undecided`` says what does.
+    ``hashed`` are the bytes that the client hashes, ``raw`` its hash before its sign or top bit is dealt with,
+    ``hash_value`` what it divides by the partitions (``division``). All are None where no hash decides; ``undecided``
+    says what does.
     """
 
     routing: KeyRouting
     partitions: int
     partition: int | None
     hashed: bytes | None = None
+    raw: int | None = None
     hash_value: int | None = None
     division: Division | None = None
     undecided: str = ""
@@ -197,36 +243,34 @@ class KeyRoute:
 def route_key(key: str | bytes | None, routing: KeyRouting, partitions: int) -> KeyRoute:
     """The partition of a message with this partition key among ``partitions`` (at least 1); None: it has no key.
 
-    Bytes are a key that was set as bytes. With one partition nothing is hashed.
+    Bytes are a key that was set as bytes. Of one partition no key needs to decide.
 
     >>> [route_key("ab", KeyRouting(client, "Murmur3_32Hash"), 6).partition for client in ("java", "rust")]
     [3, 5]
     >>> route_key("", KeyRouting("go", "JavaStringHash"), 6).undecided
-    'the empty key is no key for Go, so its round robin decides'
+    'the empty key is no key for Go, so its router decides'
     """
     assert partitions > 0, f"a topic has partitions, not {partitions}"
-    family, key_hash = routing.family, routing.key_hash
-
-    def undecided(reason: str) -> KeyRoute:
-        return KeyRoute(routing, partitions, 0 if partitions == 1 else None, undecided=reason)
-
-    if partitions == 1:
-        return undecided("there is one partition")
-    if key is None:
-        return undecided("the message has no key, so the router decides")
-    if not key and not family.empty_is_key:
-        return undecided(f"the empty key is no key for {family.name}, so its round robin decides")
-    if isinstance(key, bytes) and family.bytes_keys is None:
-        return undecided(f"{family.name} takes texts as keys, not bytes")
-    if key_hash.of is None:
-        return undecided(f"{family.name} takes {key_hash.random}")
-    material: str | bytes = key
-    if isinstance(key, bytes) and family.bytes_keys == "base64":
-        material = Message.of_key_bytes(key).key or ""
-    value = key_hash.of(material)
-    data = material if isinstance(material, bytes) else utf8(material)
+    undecided = routing.undecided(key)
+    if undecided:
+        return KeyRoute(routing, partitions, 0 if partitions == 1 else None, undecided=undecided)
+    assert key is not None
+    data, value = routing.hashed(key), routing.hash_of(key)
+    raw = routing.key_hash.raw
+    assert raw is not None
     division = Division(value, partitions, value % partitions)
-    return KeyRoute(routing, partitions, division.remainder, data, value, division)
+    return KeyRoute(routing, partitions, division.remainder, data, raw(data), value, division)
+
+
+def partition_of(key: str | bytes | None, routing: KeyRouting, partitions: int) -> int | None:
+    """The partition alone; None where the key does not decide it. It changes when partitions are added.
+
+    >>> [partition_of("a", JAVA_DEFAULT, count) for count in (1, 10, 97, 98)], partition_of("", PYTHON_DEFAULT, 6)
+    ([0, 7, 0, 97], None)
+    """
+    if partitions == 1:
+        return 0
+    return None if key is None or routing.undecided(key) else routing.hash_of(key) % partitions
 
 
 def partition_of_bytes(key: bytes, routing: KeyRouting, partitions: int) -> int | None:
@@ -235,7 +279,7 @@ def partition_of_bytes(key: bytes, routing: KeyRouting, partitions: int) -> int 
     >>> [partition_of_bytes(key, JAVA_DEFAULT, 4) for key in (b"a", b"\\xff")]
     [1, 0]
     """
-    return 0 if partitions == 1 else route_key(routed_bytes(key), routing, partitions).partition
+    return partition_of(routed_bytes(key), routing, partitions)
 
 
 def routed_bytes(key: bytes) -> str | bytes:
@@ -244,3 +288,35 @@ def routed_bytes(key: bytes) -> str | bytes:
         return key.decode("utf-8")
     except UnicodeDecodeError:
         return key
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRoute:
+    """Where another client, or the same one with another hash, sends the key; ``undecided`` as in ``KeyRoute``."""
+
+    client: str
+    hashing: str
+    partition: int | None
+    undecided: str
+
+
+def other_routes(key: str | bytes | None, routing: KeyRouting, partitions: int) -> tuple[OtherRoute, ...]:
+    """Where all other clients and hashes send the key."""
+    return tuple(
+        OtherRoute(other.client, other.hashing, route.partition, route.undecided)
+        for other in every_routing()
+        if other != routing
+        for route in (route_key(key, other, partitions),)
+    )
+
+
+def alike(others: Iterable[OtherRoute]) -> list[tuple[str, int | None, tuple[str, ...]]]:
+    """A hash and its partition, None for one that is not decided, with the clients for which both are the same.
+
+    >>> alike(other_routes("k0", JAVA_DEFAULT, 4))[1]
+    ('BoostHash', 3, ('cpp', 'python', 'node'))
+    """
+    clients: dict[tuple[str, int | None], list[str]] = {}
+    for other in others:
+        clients.setdefault((other.hashing, other.partition), []).append(other.client)
+    return [(hashing, partition, tuple(words)) for (hashing, partition), words in clients.items()]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.errors import Rejection
-from engine.hashing import Division, murmur3_32_raw, utf8, utf16_order
-from engine.routing.keys import HashingScheme, Message, key_hash
+from engine.hashing import Division
+from engine.routing.clients import KeyRoute, Message, base64_text, route_key
 from engine.routing.producers.model import PartitionedProducer, ProducersState, SendResult
 from engine.routing.producers.producer import send
 from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
@@ -27,14 +27,14 @@ RouteRule = Literal["key hash", "fixed index", "clock", "counter", "batch counte
 class KeyStep:
     """From a key to its hash: the text, the bytes that are hashed, the scheme, its own result and Pulsar's.
 
-    ``data`` is UTF-8, and for JavaStringHash the big-endian UTF-16 code units. ``raw`` is the signed 32-bit Murmur3 or
-    Java hash before its top bit is cleared; for BoostHash it equals ``value``. ``from_bytes`` is set for a key given
-    as bytes: ``text`` is its base64 form, and it is that text that is hashed.
+    ``data`` is UTF-8, and for Java's JavaStringHash the big-endian UTF-16 code units. ``raw`` is the hash before its
+    sign or top bit is dealt with. ``from_bytes`` is set for a key given as bytes: ``text`` is its base64 form, which is
+    what most clients hash, and None where the bytes themselves are hashed.
     """
 
-    text: str
+    text: str | None
     data: bytes
-    hashing: HashingScheme
+    hashing: str
     raw: int
     value: int
     from_bytes: bytes | None = None
@@ -77,45 +77,54 @@ def explain_route(
     """
     if partitions < 1:
         return Rejection("IllegalArgumentException", f"{partitions} is below 1", field="partitions")
-    from_bytes = key if isinstance(key, bytes) else None
-    text = Message.of_key_bytes(key).key if isinstance(key, bytes) else key
-    message = Message(text, size_bytes)
-    after, partition = route(router, message, partitions, now_ms)
-    if isinstance(router, PartialRoundRobinRouter) or text is None or not message.has_key(router.hashing):
-        return _without_key(router, after, partition, partitions, now_ms, key_ignored=text is not None)
-    step = key_step(text, router.hashing, from_bytes)
-    base64 = " (the base64 form of its bytes)" if from_bytes is not None else ""
+    after, partition = route(router, Message(key, size_bytes), partitions, now_ms)
+    if isinstance(router, PartialRoundRobinRouter) or router.keys.undecided(key):
+        return _without_key(router, after, partition, partitions, now_ms, key=key)
+    assert key is not None
+    return explain_key_route(key, route_key(key, router.keys, partitions))
+
+
+def explain_key_route(key: str | bytes, found: KeyRoute) -> RouteExplanation:
+    """The same where the key decides, whatever the router: one that looks at keys asks it last.
+
+    >>> from engine.routing.clients import KeyRouting
+    >>> explain_key_route("ab", route_key("ab", KeyRouting("rust", "Murmur3_32Hash"), 10)).sentence
+    'The key decides: Murmur3_32Hash of "ab" is 2613040991, and 2613040991 mod 10 partitions = 1.'
+    """
+    step, division = key_step(key, found), found.division
+    assert division is not None, found.undecided
+    if step.from_bytes is None or step.text is None:
+        what = f'"{step.text}"' if step.from_bytes is None else "its bytes"
+    else:
+        what = f'"{step.text}" (the base64 form of its bytes)'
     sentence = (
-        f'The key decides: {step.hashing} of "{text}"{base64} is {step.value},'
-        f" and {step.value} mod {_partitions(partitions)} = {partition}."
+        f"The key decides: {step.hashing} of {what} is {step.value},"
+        f" and {step.value} mod {_partitions(found.partitions)} = {division.remainder}."
     )
-    return RouteExplanation(
-        partition, "key hash", step, Division(step.value, partitions, partition), (), False, sentence
-    )
+    return RouteExplanation(division.remainder, "key hash", step, division, (), False, sentence)
 
 
-def key_step(text: str, hashing: HashingScheme, from_bytes: bytes | None = None) -> KeyStep:
+def key_step(key: str | bytes, found: KeyRoute) -> KeyStep:
     """The steps from a key to its hash.
 
-    >>> key_step("ab", "JavaStringHash").data, key_step("ab", "Murmur3_32Hash").raw
-    (b'\\x00a\\x00b', -1681926305)
+    >>> from engine.routing.clients import JAVA_DEFAULT
+    >>> step = key_step("ab", route_key("ab", JAVA_DEFAULT, 4))
+    >>> step.data, step.raw
+    (b'\\x00a\\x00b', 3105)
     """
-    value = key_hash(text, hashing)
-    if hashing == "Murmur3_32Hash":
-        return KeyStep(text, utf8(text), hashing, murmur3_32_raw(text), value, from_bytes)
-    if hashing == "BoostHash":
-        return KeyStep(text, utf8(text), hashing, value, value, from_bytes)
-    units = utf16_order(text)
-    return KeyStep(text, units, hashing, _java_hash_code(units), value, from_bytes)
+    assert found.hashed is not None and found.raw is not None and found.hash_value is not None
+    text = key if isinstance(key, str) else None if found.routing.family.bytes_keys == "raw" else base64_text(key)
+    from_bytes = key if isinstance(key, bytes) else None
+    return KeyStep(text, found.hashed, found.routing.hashing, found.raw, found.hash_value, from_bytes)
 
 
 def _without_key(
-    router: Router, after: Router, partition: int, partitions: int, now_ms: int, *, key_ignored: bool
+    router: Router, after: Router, partition: int, partitions: int, now_ms: int, *, key: str | bytes | None
 ) -> RouteExplanation:
     modulo: Division | None = None
     chosen: tuple[int, ...] = ()
     rule: RouteRule
-    lead = _lead(key_ignored)
+    key_ignored, lead = key is not None, _lead(key)
     if isinstance(router, SinglePartitionRouter):
         rule = "fixed index"
         sentence = f"{lead}: every such message of this producer goes to partition {partition}, drawn at its creation."
@@ -129,7 +138,7 @@ def _without_key(
             f" {modulo.remainder}, and that place in its list has partition {partition}."
         )
     elif isinstance(router, BatchRoundRobinRouter):
-        return _by_batch(router, after, partition, partitions, key_ignored=key_ignored)
+        return _by_batch(router, after, partition, partitions, key)
     elif router.batching:
         rule = "clock"
         period = period_of(now_ms, router.switch_ms)
@@ -146,34 +155,28 @@ def _without_key(
 
 
 def _by_batch(
-    router: BatchRoundRobinRouter, after: Router, partition: int, partitions: int, *, key_ignored: bool
+    router: BatchRoundRobinRouter, after: Router, partition: int, partitions: int, key: str | bytes | None
 ) -> RouteExplanation:
     assert isinstance(after, BatchRoundRobinRouter)
     if partitions == 1:
         sentence = (
             f"There is one partition: every message goes to partition {partition}, and the turn stays where it is."
         )
-        return RouteExplanation(partition, "one partition", None, None, (), key_ignored, sentence)
+        return RouteExplanation(partition, "one partition", None, None, (), key is not None, sentence)
     why = "the batch is full or late, so turn" if after.cursor != router.cursor else "the batch has room, so still turn"
-    sentence = f"{_lead(key_ignored)}, batching on: {why} {after.cursor} mod {_partitions(partitions)} = {partition}."
+    sentence = f"{_lead(key)}, batching on: {why} {after.cursor} mod {_partitions(partitions)} = {partition}."
     modulo = Division(after.cursor, partitions, partition)
-    return RouteExplanation(partition, "batch counter", None, modulo, (), key_ignored, sentence)
+    return RouteExplanation(partition, "batch counter", None, modulo, (), key is not None, sentence)
 
 
-def _lead(key_ignored: bool) -> str:
-    return "The empty key counts as none" if key_ignored else "No key"
+def _lead(key: str | bytes | None) -> str:
+    if key is None:
+        return "No key"
+    return "A key of bytes is none for this client" if key else "The empty key counts as none"
 
 
 def _partitions(count: int) -> str:
     return "1 partition" if count == 1 else f"{count} partitions"
-
-
-def _java_hash_code(units: bytes) -> int:
-    """``String.hashCode()``: signed, before the top bit is cleared."""
-    accumulator = 0
-    for at in range(0, len(units), 2):
-        accumulator = (accumulator * 31 + int.from_bytes(units[at : at + 2], "big")) % 2**32
-    return accumulator - 2**32 if accumulator >= 2**31 else accumulator
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Final
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32, sign_safe_mod
-from engine.routing.keys import HashingScheme, Message, partition_of_key
+from engine.routing.clients import CPP_DEFAULT, JAVA_DEFAULT, KeyRouting, Message, partition_of
 
 _LARGEST: Final = 2**31 - 1
 
@@ -54,7 +54,7 @@ class BatchRoundRobinRouter:
     max_msgs: int = MAX_BATCH_MSGS
     max_bytes: int = MAX_BATCH_BYTES
     max_delay_ms: int = MAX_BATCH_DELAY_MS
-    hashing: HashingScheme = "BoostHash"
+    keys: KeyRouting = CPP_DEFAULT
     msgs: int = 0
     size_bytes: int = 0
 
@@ -171,7 +171,7 @@ class SinglePartitionRouter:
     """
 
     index: int
-    hashing: HashingScheme = "JavaStringHash"
+    keys: KeyRouting = JAVA_DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +186,14 @@ class RoundRobinRouter:
     counter: int
     batching: bool = True
     switch_ms: int = 10
-    hashing: HashingScheme = "JavaStringHash"
+    keys: KeyRouting = JAVA_DEFAULT
 
 
 def round_robin(
-    start: int, *, batching: bool = True, switch_ms: int = 10, hashing: HashingScheme = "JavaStringHash"
+    start: int, *, batching: bool = True, switch_ms: int = 10, keys: KeyRouting = JAVA_DEFAULT
 ) -> RoundRobinRouter:
     """A new round-robin router that begins at ``start``."""
-    return RoundRobinRouter(start, start, batching, switch_ms, hashing)
+    return RoundRobinRouter(start, start, batching, switch_ms, keys)
 
 
 Router = SinglePartitionRouter | RoundRobinRouter | PartialRoundRobinRouter | BatchRoundRobinRouter
@@ -215,8 +215,10 @@ def route(router: Router, message: Message, partitions: int, now_ms: int) -> tup
     assert partitions > 0, f"a partitioned topic has partitions, not {partitions}"
     if isinstance(router, PartialRoundRobinRouter):
         return router.extended(partitions).turn()
-    if message.key is not None and message.has_key(router.hashing):
-        return router, partition_of_key(message.key, router.hashing, partitions)
+    if message.key is not None:
+        partition = partition_of(message.key, router.keys, partitions)
+        if partition is not None:
+            return router, partition
     if isinstance(router, SinglePartitionRouter):
         return router, router.index
     if isinstance(router, BatchRoundRobinRouter):

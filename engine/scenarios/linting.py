@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
 from engine.admin.facts import Snapshot
 from engine.admin.publishers import ClientFacts
+from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.plan import LoadManager
 from engine.cluster.state import ClusterState
 from engine.config import behaviour_of
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer
-from engine.lint.opened import Reported, ReportedRanges
-from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_index
-from engine.scenarios.key_subscriptions import KeyGroup, gather_keys
+from engine.lint.model import Finding, NamespaceCase, ProducedTopic, World
+from engine.lint.opened import Reported, ReportedRanges, key_case
+from engine.lint.rules import key_hash_resonance, producers_full
+from engine.names import PARTITION_SUFFIX, TopicName, namespace_of, parse_topic_name, partition_index
+from engine.producer_limit import limit_of
+from engine.scenarios.key_subscriptions import KeyGroup, gather_keys, key_subscriptions_of
+from engine.scenarios.opening import producer_policies, topics_of
 
 _MANAGERS: Final[Mapping[str, LoadManager]] = {
     "ModularLoadManagerImpl": "modular",
@@ -41,6 +46,28 @@ def reported_facts(snapshot: Snapshot, state: ClusterState, clients: ClientFacts
         configuration=snapshot.configuration,
         unexplained=_overlapping(snapshot, state),
     )
+
+
+def partitioned_findings(snapshot: Snapshot, world: World, namespace: str) -> Iterator[Finding]:
+    """What the rules about partitions as wholes find in one namespace, without the rest of the state.
+
+    A row of a table of a fleet is about one partition. O(topics + dispatchers x consumers).
+    """
+    topics = tuple(topic for topic in topics_of(snapshot) if namespace_of(topic.name) == namespace)
+    groups = [group for group in gather_keys(snapshot, topics) if group.partitions]
+    opened, _ = key_subscriptions_of(groups, world.settings, world.behaviour, set(), 1)
+    for subscription in opened:
+        yield from key_hash_resonance.check(key_case(world, subscription))
+    most, policies = world.settings.maxProducersPerTopic, producer_policies(snapshot, world.behaviour)
+    if most > 0 or policies:
+        counts, unknown = _producers(snapshot), frozenset[str]()
+        produced = tuple(
+            ProducedTopic(name, topic.partitions, unknown, counts[name], limit_of(name, policies, most))
+            for topic in topics
+            if (name := topic.name) in counts
+        )
+        whole = NamespaceBundles(namespace, (FULL_LOWER_BOUND, FULL_UPPER_BOUND))
+        yield from producers_full.check(NamespaceCase(world, whole, (), frozenset(), (), produced))
 
 
 def load_manager_of(class_name: str | None) -> LoadManager | None:

@@ -144,7 +144,7 @@ def open_snapshot(
         loads=LoadTable.of(table, _loads(snapshot)),
         subscriptions=tuple(_in_columns(subscription, table) for subscription in subscriptions),
         key_subscriptions=shared,
-        producer_policies=_producer_policies(snapshot, behaviour),
+        producer_policies=producer_policies(snapshot, behaviour),
         namespaces=_namespaces(snapshot, topics, settings, notes),
         scalable_topics=scalable,
         next_consumer_id=max(
@@ -163,7 +163,7 @@ def _settings(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> BrokerSettings
     return rebased(snapshot.settings, known, behaviour, snapshot.configuration)
 
 
-def _producer_policies(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> dict[str, int]:
+def producer_policies(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> dict[str, int]:
     """The limits of producers that namespaces and topics have of their own."""
     policies = {
         namespace: limit

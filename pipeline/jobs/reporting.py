@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -60,15 +62,12 @@ from pipeline.schemas import (
 )
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
-from pipeline.transforms.bundle_topics import NAMESPACE
-from pipeline.transforms.subscriptions import SUBSCRIPTION
 from pipeline.transforms.worst import (
+    RATES,
     TO_SPLIT,
     dispatchers_of,
     failover_units,
     key_units,
-    known_rate,
-    known_sum,
     traffic_of,
     worst_namespaces,
     worst_subscriptions,
@@ -78,6 +77,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "report"
+_SUMMED: Final = (*RATES, "storage_size_bytes", "backlog_size_bytes", "partitioned_topics")
 _JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance")
 _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
 _QUARANTINES: Final = {
@@ -166,37 +166,30 @@ class _Report:
         )
 
     def _totals(self, tables: dict[str, int]) -> FleetTotals:
-        from pyspark.sql import functions as fn  # noqa: PLC0415
-
-        rates = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
-        sizes = ("storage_size_bytes", "backlog_size_bytes")
+        """The totals, as sums over the namespaces that ``write_worst`` wrote."""
         topics = self._frame(TOPICS)
-        parent = fn.when(fn.col("partition_index") >= 0, fn.struct("cluster", "partitioned_topic"))
-        broker = fn.when(fn.col("broker").isNotNull(), fn.struct("cluster", "broker"))
-        sums = topics.agg(
-            fn.count_distinct(parent).alias("partitioned_topics"),
-            fn.count_distinct(*NAMESPACE).alias("namespaces"), fn.collect_set(broker).alias("brokers"),
-            *(known_rate(name).alias(name) for name in rates),
-            *(fn.when(fn.count("*") == 0, 0).otherwise(known_sum(fn.col(name))).alias(name) for name in sizes),
-        )  # fmt: skip
-        names = self._frame(SUBSCRIPTIONS).agg(fn.count_distinct(*SUBSCRIPTION).alias("names"))
-        listed = self._frame(LISTED).where("not is_parent").select("cluster", "topic").distinct()
-        alone = listed.join(topics, ["cluster", "topic"], "left_anti").agg(fn.count("*").alias("listed_only"))
-        row = sums.crossJoin(names).crossJoin(alone).collect()[0].asDict()
         # Statistics name the brokers that saved no load report.
-        brokers: set[tuple[str, str]] = {(broker["cluster"], broker["broker"]) for broker in row.pop("brokers")}
+        named = topics.where("broker is not null").select("cluster", "broker").distinct()
+        listed_only = 0
+        if tables.get(LISTED.name):
+            listed = self._frame(LISTED).where("not is_parent").select("cluster", "topic").distinct()
+            listed_only = listed.join(topics, ["cluster", "topic"], "left_anti").count()
+        brokers = {(row.cluster, row.broker) for row in named.collect()}
         brokers.update(self._source.rows(BROKERS, "cluster", "broker"))
-        subscription_names = row.pop("names")
+        spaces = [*self._draft.rows(WORST_NAMESPACES, "topics", "subscriptions", *_SUMMED)]
+        sums = {name: _known_sum([row[at] for row in spaces]) for at, name in enumerate(_SUMMED, start=2)}
         return FleetTotals(
             topics=tables[TOPICS.name],
             subscriptions=tables[SUBSCRIPTIONS.name],
-            subscription_names=subscription_names,
+            namespaces=sum(topics > 0 for topics, *_ in spaces),
+            subscription_names=sum(names for _, names, *_ in spaces),
+            listed_only=listed_only,
             consumers=tables.get(CONSUMERS.name, 0),
             publishers=tables.get(PUBLISHERS.name, 0),
             clusters=len(self._summaries["import"].get("clusters", ("",))),
             brokers=len(brokers),
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
-            **row,
+            **sums,
         )
 
     def _policies(self) -> tuple[PolicyTotals, ...]:
@@ -257,6 +250,13 @@ class _Report:
                 for (name, kind), count in sorted(problems.items())
             ]
         return tuple(counts)
+
+
+def _known_sum(values: Sequence[Any]) -> Any:
+    """The sum, the same in every order; None where one is unknown."""
+    if None in values:
+        return None
+    return math.fsum(values) if any(isinstance(value, float) for value in values) else sum(values)
 
 
 def _key_mode(known: Reported, cluster: str) -> str:

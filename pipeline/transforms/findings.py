@@ -27,6 +27,7 @@ from engine.lint.doctor import lint_key_subscription, lint_namespace, lint_subsc
 from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
+from engine.scenarios.linting import partitioned_findings
 from pipeline.batches import Texts, byte_column, codes_of, runs, whole_groups
 from pipeline.clusters import ByCluster
 from pipeline.schemas import FINDINGS
@@ -149,15 +150,17 @@ def cause_linter(plan: CausePlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def cause_findings(plan: CausePlan, cluster: str, namespace: str, answers: Sequence[AnswerFile]) -> Iterable[Finding]:
-    """The causes in one namespace of a cluster."""
+    """The causes in one namespace of a cluster, and what the rules about partitions as wholes find there."""
     shared = [AnswerFile(name, body) for own, name, body in plan.everywhere if own == cluster]
-    version = AnswerFile("admin/v2/brokers/version.json", plan.worlds.of(cluster).behaviour.label.encode())
+    world = plan.worlds.of(cluster)
+    version = AnswerFile("admin/v2/brokers/version.json", world.behaviour.label.encode())
     try:
         moments = read_moments(*answers, *shared, version)
     except InputError:
         # The import has reported what is wrong with them.
         return ()
-    return findings_of(why(moments), namespace=namespace)
+    of_partitions = partitioned_findings(moments[-1].snapshot, world, namespace) if moments else ()
+    return (*findings_of(why(moments), namespace=namespace), *of_partitions)
 
 
 def namespace_linter(worlds: ByCluster[World]) -> Callable[[Iterator[Any]], Iterator[Any]]:

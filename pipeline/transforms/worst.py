@@ -12,6 +12,7 @@ from pipeline.schemas import WORST_NAMESPACES, WORST_SUBSCRIPTIONS, Table
 from pipeline.transforms.bundle_topics import NAMESPACE
 from pipeline.transforms.subscriptions import SUBSCRIPTION
 
+RATES: Final = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
 _EXACT: Final = "decimal(38, 6)"
 """Rates to a millionth; a rate beyond 10^32 is ignored, since no broker has it."""
 TO_SPLIT_COUNT: Final = "bundles_to_split"
@@ -110,10 +111,11 @@ def worst_namespaces(
     topics: DataFrame, subscriptions: DataFrame, worst: DataFrame, bundles: DataFrame, findings: DataFrame
 ) -> DataFrame:
     """Rows of ``worst_namespaces``: sums over topics, the worst subscription, bundles and findings of each."""
-    rates = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
+    sizes, parted = ("storage_size_bytes", "backlog_size_bytes"), fn.col("partition_index") >= 0
     sums = topics.groupBy(*NAMESPACE).agg(
-        fn.count("*").alias("topics"), *(known_rate(name).alias(name) for name in rates),
-        known_sum(fn.col("backlog_size_bytes")).alias("backlog_size_bytes"), fn.lit(True).alias("reported"),
+        fn.count("*").alias("topics"), *(known_rate(name).alias(name) for name in RATES),
+        *(known_sum(fn.col(name)).alias(name) for name in sizes), fn.lit(True).alias("reported"),
+        fn.count_distinct(fn.when(parted, fn.col("partitioned_topic"))).alias("partitioned_topics"),
     )  # fmt: skip
     names = subscriptions.groupBy(*NAMESPACE).agg(fn.count_distinct("subscription").alias("subscriptions"))
     # Of equally uneven subscriptions, the namespace shows the first one in the order of ``worst_subscriptions``.
@@ -136,8 +138,8 @@ def worst_namespaces(
     rows = held.join(sums, [*NAMESPACE], "full")
     for more in (names, uneven, counted):
         rows = rows.join(more, [*NAMESPACE], "left")
-    counts = ["topics", "subscriptions", "bundles", "bundles_to_split", "idle", "findings"]
-    for name in (*rates, "backlog_size_bytes"):
+    counts = ["topics", "partitioned_topics", "subscriptions", "bundles", "bundles_to_split", "idle", "findings"]
+    for name in (*RATES, *sizes):
         rows = rows.withColumn(name, fn.when(fn.col("reported").isNull(), 0).otherwise(fn.col(name)))
     order = (
         fn.desc_nulls_last("worst_max_over_even"),

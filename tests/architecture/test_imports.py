@@ -120,7 +120,7 @@ FIRST_PICTURE: Final[dict[str, set[str]]] = {
     "engine.lint": set(),
     "engine.plan": set(),
     "engine.reading": {"others", "settings_text", "shapes"},
-    "engine.routing": {"keys", "producers", "producers.settings"},
+    "engine.routing": {"clients", "producers", "producers.settings"},
     "engine.scenarios": {"embedded", "key_subscriptions", "opening", "subscriptions"},
     "engine.verify": set(),
     "engine.views.keys": set(),

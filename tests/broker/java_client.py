@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -23,14 +23,20 @@ class Producing:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def open(self, name: str, topic: str, *, lazy: bool = False, limit: int = 0) -> tuple[str, int]:
+    def open(
+        self, name: str, topic: str, *, lazy: bool = False, limit: int = 0, hashing: str = "JavaStringHash"
+    ) -> tuple[str, int]:
         """Open a producer, round robin or partial round robin: "ok" or its exception's class, and the milliseconds."""
-        word, ms = self._answer(f"open {name} {topic} {'lazy' if lazy else 'eager'} {limit}").split()
+        word, ms = self._answer(f"open {name} {topic} {'lazy' if lazy else 'eager'} {limit} {hashing}").split()
         return word, int(ms)
 
     def send(self, name: str, count: int) -> list[str]:
         """Send messages one after another: "ok" or the class of its exception for each."""
         return self._answer(f"send {name} {count}").split()
+
+    def send_keys(self, name: str, keys: Sequence[str]) -> list[int]:
+        """Send a message for each key; the partition that each went to."""
+        return [int(partition) for partition in self._answer(f"keys {name} {' '.join(keys)}").split()]
 
     def close(self, name: str) -> None:
         assert self._answer(f"close {name}") == "ok"

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.routing.keys import HashingScheme, partition_of_key
+from engine.routing.clients import CPP_DEFAULT, partition_of
 from engine.verify.report import FactKind
+from tests.engine.routing.walks import partition_of_key
 from tests.lab.compare import compare_folder
 from tests.lab.facts import StepFact
 from tests.lab.folder import recording
@@ -229,7 +230,7 @@ def test_a_key_in_another_partition_is_found(name: str, key: str) -> None:
 
 
 def test_keys_recorded_as_the_java_clients_are_found_to_be_of_another() -> None:
-    """The two hash differently: of 48 keys most are elsewhere, and the empty one is a key for Java."""
+    """The two hash differently: of 48 keys most are elsewhere, and the empty one is a key for Java and C++."""
 
     def change(scenario: Any) -> None:
         scenario["client"] = "pulsar-client 4.2.4 (Java)"
@@ -240,8 +241,8 @@ def test_keys_recorded_as_the_java_clients_are_found_to_be_of_another() -> None:
 
 
 @pytest.mark.parametrize(("client", "scheme"), [("Java", "JavaStringHash"), ("Java", "Murmur3_32Hash"), ("C++", None)])
-def test_keys_are_held_to_the_scheme_that_the_client_was_given(client: str, scheme: HashingScheme | None) -> None:
-    """The same 49 keys as another client would send them: the empty one is a key for Java."""
+def test_keys_are_held_to_the_scheme_that_the_client_was_given(client: str, scheme: str | None) -> None:
+    """The same 49 keys as another client would send them: the empty one is a key for Java and C++."""
     folder = recording("e-key-routing-6p")
 
     def change(scenario: Any) -> None:
@@ -250,10 +251,12 @@ def test_keys_are_held_to_the_scheme_that_the_client_was_given(client: str, sche
         scenario["steps"][1]["options"] = {"hashing_scheme": scheme}
         if scheme is not None:
             keys.update({key: partition_of_key(key, scheme, 6) for key in keys})
+        else:
+            keys[""] = partition_of("", CPP_DEFAULT, 6)
 
     report = compare_folder(folder.with_scenario(change))
     keys = next(tally for tally in report.tallies if tally.kind is StepFact.KEY_PARTITION)
-    assert keys.agree == keys.compared == (48 if scheme is None else 49)
+    assert keys.agree == keys.compared == 49
 
 
 def test_a_message_out_of_turn_is_found() -> None:

@@ -418,7 +418,8 @@ def _wait(now: Cluster, command: Any) -> bool | None:
 
 def _add_producers(now: Cluster, command: Any) -> bool | None:
     plan, partitions = command.plan, now.topics.get(command.topic, 0)
-    hashings = {JAVA: (None, "JavaStringHash", "Murmur3_32Hash"), CPP: (None, "BoostHash"), PYTHON: (None, "BoostHash")}
+    java = (None, "JavaStringHash", "Murmur3_32Hash")
+    hashings = {JAVA: java, CPP: (*java, "BoostHash"), PYTHON: (None, "BoostHash")}
     if not partitions or plan.count < 1 or plan.access_mode.lower() not in ACCESS_MODES:
         return None
     if plan.client not in CLIENTS or plan.hashing not in hashings[plan.client]:

@@ -31,9 +31,9 @@ class Router:
         """The partition of a message; the router has one turn fewer then."""
         if self.kind == "partial":
             return self._partial(partitions, hashes)
-        keyed = key is not None if self.client == JAVA else bool(key)
+        keyed = bool(key) if self.client == PYTHON else key is not None
         if keyed and key is not None:
-            return key_hash(key, self.hashing, hashes) % partitions
+            return key_hash(key, self.hashing, hashes, signed_bytes=self.client == CPP) % partitions
         if self.kind == "single":
             return self.place
         if self.by_batch and self.client == JAVA:
@@ -65,10 +65,15 @@ class Router:
         return self.place % partitions
 
 
-def key_hash(key: str, hashing: str, hashes: Hashes) -> int:
-    """The hash of a key in one of three schemes."""
+def key_hash(key: str, hashing: str, hashes: Hashes, *, signed_bytes: bool) -> int:
+    """The hash of a key in one of three schemes; C++ has Java's over the bytes, as signed numbers."""
     if hashing == "BoostHash":
         return boost_hash(utf8(key))
+    if hashing == "JavaStringHash" and signed_bytes:
+        total = 0
+        for byte in utf8(key):
+            total = total * 31 + (byte - 256 if byte >= 128 else byte)
+        return total % 2**31
     return java_string_hash(key) if hashing == "JavaStringHash" else hashes.murmur(utf8(key))
 
 

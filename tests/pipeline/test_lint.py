@@ -74,6 +74,49 @@ def test_findings_over_tables_are_those_over_answers(
     assert result.summary["tables"] == {FINDINGS.name: len(expected)}
 
 
+def test_partitions_as_wholes_are_judged_as_over_answers(spark: SparkSession, tmp_path: Path) -> None:
+    """Full partitions by the policies of namespaces and by the broker's setting; consumers that keys cannot reach."""
+    source, out = tmp_path / "in", tmp_path / "out"
+    ranges = {"a": [[0, 1]], "b": [[2, 65_535]]}
+    keyed = {
+        "type": "Key_Shared",
+        "consumers": [{"consumerName": name, "keyHashRangeArrays": pieces} for name, pieces in ranges.items()],
+    }
+    policies = {"few": {"max_producers_per_topic": 4}, "mixed": {"max_producers_per_topic": 0}}
+    for namespace, producers in (("few", 3), ("many", 3), ("mixed", 9)):
+        partitions = {
+            f"persistent://t/{namespace}/orders-partition-{at}": {
+                "publishers": [{"producerId": number} for number in range(producers + at % 2)],
+                "subscriptions": {"s": keyed},
+            }
+            for at in range(4)
+        }
+        stats = {"metadata": {"partitions": 4}, "partitions": partitions}
+        folder, namespaces = source / f"admin/v2/persistent/t/{namespace}/orders", source / "admin/v2/namespaces/t"
+        folder.mkdir(parents=True)
+        namespaces.mkdir(parents=True, exist_ok=True)
+        (folder / "partitioned-stats.json").write_text(json.dumps(stats))
+        bundles = {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1}
+        known = {"replication_clusters": ["c"], "bundles": bundles, **policies.get(namespace, {})}
+        (namespaces / f"{namespace}.json").write_text(json.dumps(known))
+    brokers = source / "admin/v2/brokers"
+    (brokers / "configuration").mkdir(parents=True)
+    (brokers / "version.json").write_text("5.0.1")
+    (brokers / "configuration/runtime.json").write_text(json.dumps({"maxProducersPerTopic": "3"}))
+    job_called("import")(spark, source, out, JobOptions())
+    job_called("lint")(spark, out, out, JobOptions())
+    rules = ("producers-full", "key-hash-resonance")
+    rows = fleet_results.rows(out, FINDINGS.name)
+    outcome = [tuple(row[name] for name in FINDINGS.names) for row in rows if row["rule"] in rules]
+    expected = [finding for finding in doctor(source) if finding.rule in rules]
+    assert sorted(outcome, key=repr) == sorted((finding_row("", each) for each in expected), key=repr)
+    full = {finding.where.namespace: finding for finding in expected if finding.rule == "producers-full"}
+    numbers = {name: [one.number(of) for of in ("full_partitions", "max_producers")] for name, one in full.items()}
+    assert numbers == {"t/few": [2, 4], "t/many": [4, 3]}
+    reached = [finding for finding in expected if finding.rule == "key-hash-resonance"]
+    assert [(finding.number("consumers"), finding.number("slots")) for finding in reached] == [(1, 16_384)] * 3
+
+
 def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSession, tmp_path: Path) -> None:
     source, out = RECORDINGS / "f-inventory-2", tmp_path / "out"
     results: list[str] = []

@@ -7,23 +7,15 @@ from itertools import accumulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.routing.clients import KeyRouting, Message, partition_of
 from engine.routing.explain import RouteExplanation, explain_route
-from engine.routing.keys import (
-    HASHING_SCHEMES,
-    HashingScheme,
-    KeyMoves,
-    Message,
-    boost_hash,
-    key_hash,
-    moved_keys,
-    partition_of_key,
-)
+from engine.routing.growth import KeyMoves, moved_keys
 from engine.routing.producers.costs import Workload, counts_over_partitions
 from engine.routing.producers.model import ProducersState, ProducersStep, Sent
 from engine.routing.producers.settings import CLIENTS, ProducerSettings, RouterKind, Routing, queue_limit
 from engine.routing.producers.steps import add_producers, counts_of, producers_state, send_by_all, send_by_one
-from engine.routing.routers import route
-from tests.properties.test_routing_laws import CLOCK_MS, keys, routers
+from engine.routing.routers import PartialRoundRobinRouter, route
+from tests.properties.test_routing_laws import CLOCK_MS, ROUTINGS, keys, routers
 
 KINDS: tuple[RouterKind, ...] = ("SinglePartition", "RoundRobinPartition")
 
@@ -49,7 +41,7 @@ def test_L7_one_key_goes_to_one_partition_through_all_producers_of_a_client(
     step = send_by_all(state, key, messages=2)
     assert isinstance(step, ProducersStep)
     met = {event.result.partition for event in step.events if isinstance(event, Sent)}
-    assert met == {partition_of_key(key, CLIENTS[client].hashings[0], partitions)}
+    assert met == {partition_of(key, KeyRouting(client, CLIENTS[client].family.default.scheme), partitions)}
 
 
 @settings(max_examples=60, deadline=None)
@@ -59,7 +51,7 @@ def test_a_lazy_producer_opens_a_partition_once_and_only_for_a_message_that_goes
 ) -> None:
     kind = data.draw(st.sampled_from((*KINDS, "PartialRoundRobin")))
     limit = data.draw(st.integers(1, partitions)) if kind == "PartialRoundRobin" else 0
-    state = producers(partitions, 1, "Java", Routing(kind, limit, batching=False), lazy=True, seed=seed)
+    state = producers(partitions, 1, "java", Routing(kind, limit, batching=False), lazy=True, seed=seed)
     opened = set(state.producers[0].started)
     assert len(opened) == 1
     for _ in range(messages):
@@ -81,32 +73,33 @@ def test_an_explanation_names_the_partition_of_the_route_and_its_numbers_add_up(
     data: st.DataObject, partitions: int, key: str | bytes | None, now_ms: int, size_bytes: int
 ) -> None:
     router = data.draw(routers(partitions))
-    message = Message.of_key_bytes(key) if isinstance(key, bytes) else Message(key)
     why = explain_route(router, key, partitions, now_ms, size_bytes=size_bytes)
     assert isinstance(why, RouteExplanation)
-    assert why.partition == route(router, Message(message.key, size_bytes), partitions, now_ms)[1]
+    assert why.partition == route(router, Message(key, size_bytes), partitions, now_ms)[1]
     assert str(why.partition) in why.sentence
     if why.modulo is not None:
         assert why.modulo.dividend % why.modulo.divisor == why.modulo.remainder
         assert (why.chosen[why.modulo.remainder] if why.chosen else why.modulo.remainder) == why.partition
     if why.key is not None:
-        assert why.key.value == key_hash(why.key.text, why.key.hashing) == why.key.raw % 2**31
-        assert why.key.hashing != "BoostHash" or boost_hash(why.key.data) == why.key.value
+        assert not isinstance(router, PartialRoundRobinRouter) and key is not None
+        routing = router.keys
+        assert why.key.value == routing.hash_of(key) == why.key.raw % 2**routing.key_hash.bits
+        assert why.key.data == routing.hashed(key)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(keys(), max_size=20), st.integers(1, 40), st.integers(0, 40), st.sampled_from(HASHING_SCHEMES))
+@given(st.lists(keys(), max_size=20), st.integers(1, 40), st.integers(0, 40), st.sampled_from(ROUTINGS))
 def test_growth_conserves_every_key_has_one_place_before_and_one_after(
-    told: list[str], before: int, more: int, hashing: HashingScheme
+    told: list[str], before: int, more: int, routing: KeyRouting
 ) -> None:
     """Growing in two steps moves no key to another place than growing at once."""
-    moves = moved_keys(told, before, before + more, hashing)
+    moves = moved_keys(told, before, before + more, routing)
     assert isinstance(moves, KeyMoves)
     assert [place.key for place in moves.places] == told
     assert len(moves.moved) + sum(not place.differ for place in moves.places) == len(told)
     assert 0 <= moves.expected_share < 1 and (more or not moves.moved)
-    first = moved_keys(told, before, before + more // 2, hashing)
-    then = moved_keys(told, before + more // 2, before + more, hashing)
+    first = moved_keys(told, before, before + more // 2, routing)
+    then = moved_keys(told, before + more // 2, before + more, routing)
     assert isinstance(first, KeyMoves) and isinstance(then, KeyMoves)
     assert [(one.left, other.right) for one, other in zip(first.places, then.places, strict=True)] == [
         (place.left, place.right) for place in moves.places

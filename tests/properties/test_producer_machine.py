@@ -16,8 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from engine.config import BrokerSettings
 from engine.errors import Rejection
-from engine.hashing import java_string_hash
-from engine.routing.keys import boost_hash
+from engine.hashing import boost_hash, java_string_hash
 from engine.routing.producers.model import Created, OpenReason, ProducerEvent, ProducersState, ProducersStep, Sent
 from engine.routing.producers.settings import CLIENTS, AccessMode, ProducerSettings, RouterKind, Routing
 from engine.routing.producers.statistics import PartitionedPublishers, partitioned_publishers
@@ -116,7 +115,7 @@ class ProducersMachine(RuleBasedStateMachine):
     )
     def add(self, kind: RouterKind, lazy: bool, java: bool, mode: AccessMode) -> None:
         java = java or kind == "PartialRoundRobin"
-        client = CLIENTS["Java" if java else "Python"]
+        client = CLIENTS["java" if java else "python"]
         settings_of = ProducerSettings(None, client, mode, lazy, max_pending_messages=QUEUE)
         number, partitions = len(self.producers), len(self.topic)
         routing = Routing(kind, LIMIT if kind == "PartialRoundRobin" else 0, batching=False)

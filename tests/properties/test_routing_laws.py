@@ -7,8 +7,16 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.hashing import java_string_hash, java_string_hash_of_bytes, murmur3_32, utf8
-from engine.routing.keys import HashingScheme, Message, boost_hash, key_hash, partition_of_key
+from engine.hashing import boost_hash, java_string_hash, java_string_hash_of_bytes, murmur3_32, utf8
+from engine.routing.clients import (
+    JAVA_DEFAULT,
+    PYTHON_DEFAULT,
+    KeyRouting,
+    Message,
+    base64_text,
+    every_routing,
+    partition_of,
+)
 from engine.routing.publishers import PublisherStats, aggregate_publishers, grouped
 from engine.routing.routers import (
     BatchRoundRobinRouter,
@@ -19,7 +27,8 @@ from engine.routing.routers import (
     route,
 )
 
-SCHEMES: tuple[HashingScheme, ...] = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
+ROUTINGS = [routing for routing in every_routing() if routing.known]
+JAVA_MURMUR = KeyRouting("java", "Murmur3_32Hash")
 PARTITIONS = st.integers(1, 2000)
 INTS_32 = st.integers(-(2**31), 2**31 - 1)
 CLOCK_MS = st.integers(-(2**40), 2**45)
@@ -32,7 +41,7 @@ def keys() -> st.SearchStrategy[str]:
 
 
 def routers(partitions: int) -> st.SearchStrategy[Router]:
-    hashing = st.sampled_from(SCHEMES)
+    hashing = st.sampled_from(ROUTINGS)
     single = st.builds(SinglePartitionRouter, st.integers(0, partitions - 1), hashing)
     around = st.builds(RoundRobinRouter, INTS_32, INTS_32, st.booleans(), st.integers(-1, 10**6), hashing)
     partial = st.builds(PartialRoundRobinRouter, st.integers(1, 20), st.integers(0, 99), st.just(()), INTS_32)
@@ -45,22 +54,24 @@ def routers(partitions: int) -> st.SearchStrategy[Router]:
 @given(keys(), PARTITIONS)
 def test_L7_one_key_has_one_hash_as_text_and_as_bytes_and_one_partition(key: str, partitions: int) -> None:
     data = utf8(key)
-    assert key_hash(key, "JavaStringHash") == java_string_hash(key) == java_string_hash_of_bytes(data)
-    assert key_hash(key, "Murmur3_32Hash") == murmur3_32(data)
-    assert key_hash(key, "BoostHash") == boost_hash(data)
-    for hashing in SCHEMES:
-        assert 0 <= key_hash(key, hashing) < 2**31
-        assert partition_of_key(key, hashing, partitions) == key_hash(key, hashing) % partitions
+    assert JAVA_DEFAULT.hash_of(key) == java_string_hash(key) == java_string_hash_of_bytes(data)
+    assert JAVA_MURMUR.hash_of(key) == murmur3_32(data)
+    assert PYTHON_DEFAULT.hash_of(key) == boost_hash(data)
+    for routing in ROUTINGS:
+        assert 0 <= routing.hash_of(key) < 2**routing.key_hash.bits
+        if partitions > 1 and not routing.undecided(key):
+            assert partition_of(key, routing, partitions) == routing.hash_of(key) % partitions
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.binary(max_size=40), PARTITIONS, st.sampled_from(SCHEMES))
-def test_L7_a_key_of_bytes_is_its_base64_text(data: bytes, partitions: int, hashing: HashingScheme) -> None:
+@given(st.binary(max_size=40), PARTITIONS, st.sampled_from(ROUTINGS))
+def test_L7_a_key_of_bytes_is_its_base64_text(data: bytes, partitions: int, routing: KeyRouting) -> None:
     """Every byte string has a key that is plain ASCII, and bytes that differ have keys that differ."""
-    key = Message.of_key_bytes(data).key
-    assert key is not None and key.isascii()
-    assert Message.of_key_bytes(data + b"\x00").key != key
-    assert 0 <= partition_of_key(key, hashing, partitions) < partitions
+    key = base64_text(data)
+    assert key.isascii()
+    assert base64_text(data + b"\x00") != key
+    if routing.family.bytes_keys == "base64":
+        assert partition_of(data, routing, partitions) == partition_of(key, routing, partitions)
 
 
 @settings(max_examples=100, deadline=None)

@@ -80,8 +80,8 @@ def small_result(folder: Path) -> Path:
     )  # fmt: skip
     write(
         folder, schemas.WORST_NAMESPACES,
-        [(NAMESPACE, 14, 2, 40.0, 14.0, 4e3, 2e3, 0, 2, 1, 2.5, "billing", 0, 2, "warning"),
-         ("shop/loose", 1, 1, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, None, None, 0, 1, "info")],
+        [(NAMESPACE, 14, 2, 40.0, 14.0, 4e3, 2e3, 0, 2, 1, 2.5, "billing", 0, 2, "warning", 3, 0),
+         ("shop/loose", 1, 1, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, None, None, 0, 1, "info", 0, 0)],
     )  # fmt: skip
     write(
         folder, schemas.FINDINGS,
@@ -168,7 +168,7 @@ def installation(folder: Path) -> Path:
     table = table.sort_by([("max_over_mean", "descending"), ("idle", "descending")])
     fleet_results.put_table(folder, schemas.WORST_SUBSCRIPTIONS.name, table)
     write(folder, schemas.WORST_NAMESPACES, [
-        (name, 900, 15, 12.0, 34.0, 1.0, 1.0, 0, 16, 0, 2.0, "billing-1", 1, 2, "warning")
+        (name, 900, 15, 12.0, 34.0, 1.0, 1.0, 0, 16, 0, 2.0, "billing-1", 1, 2, "warning", 50, 0)
         for name in sorted(set(space.tolist()))
     ])  # fmt: skip
     severities = {word: int(result[worst == word].sum()) for word in ("error", "warning", "info")}

@@ -18,15 +18,12 @@ if TYPE_CHECKING:
 CLIENT_WORDS: Final = ("java", "cpp", "python", "node", "go", "rust", "dotpulsar", "fsharp", "php")
 """Those of ``engine.routing.clients``, which is not loaded for reading options."""
 MAX_KEY_PARTITIONS: Final = 32_768
-CLIENTS: Final = ("java", "python", "cpp")
 ROUTERS: Final = ("round-robin", "single", "partial")
 ACCESS_MODES: Final = ("Shared", "Exclusive", "ExclusiveWithFencing", "WaitForExclusive")
 BROKERS: Final = 3
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-client_option = click.option(
-    "--client", type=click.Choice(CLIENTS), help="The client library: its hash, names and feature flag (java)."
-)
+client_option = click.option("--client", type=click.Choice(CLIENT_WORDS), help="The client library (java).")
 router_option = click.option("--router", type=click.Choice(ROUTERS), help="How it routes (round-robin).")
 partial_option = click.option(
     "--partial", metavar="LIMIT", type=int, help="Partial round robin over at most LIMIT partitions (PIP-79)."

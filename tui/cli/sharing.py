@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from engine.cluster.keys.state import KeySubscription, SharingMode
+from engine.cluster.keys.state import KeySubscription, SharingMode, set_of
 from engine.cluster.state import behaviour_in, subscription_keys
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings, ignored_setting
 from engine.errors import InputError, Rejection
@@ -16,6 +16,7 @@ from engine.keyshared.delivery_state import DeliveryState
 from engine.keyshared.keys import EntryMetadata
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
+from engine.routing.clients import KeyRouting, partition_of, partition_of_bytes
 from engine.scenarios.opening import SETTING_IGNORED
 from engine.views.keys.model import PartitionsView
 from engine.views.keys.partitions import spread_of_keys
@@ -38,7 +39,8 @@ KEY_NOTES: Final = "key-"
 class Sharing:
     """Who shares keys. ``subscription``, ``delivery`` and ``keys`` are those of a recording, if it is one.
 
-    ``reported`` is what brokers said of it, with consumers in the order of the selector.
+    ``reported`` is what brokers said of it, with consumers in the order of the selector. ``dispatchers`` are those of
+    its partitions, and ``partition`` the one that selector, delivery and report are of, None for all.
     """
 
     selector: Selector
@@ -50,6 +52,22 @@ class Sharing:
     delivery: DeliveryState | None = None
     keys: Mapping[bytes, int] = field(default_factory=dict)
     reported: ReportedView | None = None
+    session: Session | None = None
+    dispatchers: tuple[DeliveryState, ...] = ()
+    routing: KeyRouting | None = None
+    partition: int | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether partitions have different owners of slots."""
+        return any(each.selector != self.dispatchers[0].selector for each in set_of(self.dispatchers))
+
+    def at(self, partition: int) -> Sharing:
+        """The same of one partition alone, which is one of the recording's."""
+        dispatcher = self.dispatchers[partition]
+        assert self.session is not None, "it was recorded"
+        reported = _reported(self.session, self.subscription, dispatcher.selector)
+        return replace(self, selector=dispatcher.selector, delivery=dispatcher, reported=reported, partition=partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +107,60 @@ def sharing_of(choice: SharingChoice, path: str | None) -> Sharing:
     return _recorded(choice, path)
 
 
-def way_of(who: Sharing, choice: RoutingChoice, metadata: EntryMetadata) -> KeyPath | None:
-    """The way of a message to its partition; None without partitions. Raises ``InputError``."""
-    partitions = _partitions(choice)
-    selector = who.selector if who.selector.consumers else None
-    return key_path(routed_key(metadata), choice.routing(), partitions, selector) if partitions else None
+def way_of(who: Sharing, choice: RoutingChoice, metadata: EntryMetadata) -> tuple[Sharing, KeyPath | None]:
+    """The way of a message to its partition, None without partitions, and who shares the keys of that partition.
+
+    Partitions and routing are those of the recording where the options name none. Raises ``InputError``.
+    """
+    partitions, routing = _routed(who, choice)
+    if routing is None:
+        return who, None
+    key = routed_key(metadata)
+    partition = partition_of(key, routing, partitions)
+    if partition is not None and partition < len(who.dispatchers):
+        who = who.at(partition)
+    return who, key_path(key, routing, partitions, who.selector if who.selector.consumers else None)
 
 
 def spread_of(who: Sharing, choice: RoutingChoice, counts: Mapping[bytes, int]) -> PartitionsView | None:
     """How known keys are spread over partitions; None without. Raises ``InputError``."""
-    partitions = _partitions(choice)
-    return spread_of_keys(who.selector, choice.routing(), partitions, counts) if partitions else None
+    partitions, routing = _routed(who, choice)
+    if routing is None:
+        return None
+    selectors = tuple(dispatcher.selector for dispatcher in who.dispatchers)
+    return spread_of_keys(selectors if len(selectors) == partitions else (who.selector,) * partitions, routing, counts)
 
 
-def _partitions(choice: RoutingChoice) -> int:
-    if choice.partitions is None and choice.named is not None:
+def narrowed(who: Sharing, choice: RoutingChoice, partition: int | None) -> Sharing:
+    """One partition alone; where none is named, the first, and it is said that others differ. Raises ``InputError``."""
+    partitions, _ = _routed(who, choice)
+    if partition is None:
+        say(f"partition 0 of {partitions}; the others differ, and --partition N shows one of them")
+    elif not partitions:
+        raise InputError("--partition: the topic has none; give --partitions N, or a recording of a partitioned topic")
+    elif partition >= partitions:
+        raise InputError(f"--partition: {partition} is not one of 0 to {partitions - 1}")
+    number = partition or 0
+    return who.at(number) if number < len(who.dispatchers) else replace(who, partition=number)
+
+
+def keys_at(who: Sharing, choice: RoutingChoice, counts: Mapping[bytes, int]) -> dict[bytes, int]:
+    """The known keys that go to the partition that ``who`` is of. Raises ``InputError``."""
+    partitions, routing = _routed(who, choice)
+    assert routing is not None, "there are partitions"
+    return {
+        key: count for key, count in counts.items() if partition_of_bytes(key, routing, partitions) == who.partition
+    }
+
+
+def _routed(who: Sharing, choice: RoutingChoice) -> tuple[int, KeyRouting | None]:
+    partitions = choice.partitions or len(who.dispatchers)
+    if not partitions and choice.named is not None:
         raise InputError(f"{choice.named}: it decides the partition; give --partitions N too")
-    return choice.partitions or 0
+    if not partitions:
+        return 0, None
+    named = choice.client is not None or choice.hashing is not None or who.routing is None
+    return partitions, choice.routing() if named else who.routing
 
 
 def _invented(choice: SharingChoice) -> Sharing:
@@ -235,6 +290,9 @@ def _recorded(choice: SharingChoice, path: str) -> Sharing:
         delivery,
         subscription.keys,
         _reported(session, subscription.key, delivery.selector),
+        session,
+        subscription.dispatchers if subscription.routing is not None else (),
+        subscription.routing,
     )
 
 

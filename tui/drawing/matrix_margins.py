@@ -93,30 +93,31 @@ def draw_labels(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Pal
 
 
 def draw_bars(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Palette, *, ascii_only: bool) -> None:
-    """Producer objects at each partition, and messages; where messages wait, their bars are in another colour."""
+    """Producer objects at each partition, and messages or their rates; where messages wait the ink is another one."""
     plain = NO_COLOUR if palette.mono else pack(palette.dim)
     inks = (palette.accent, palette.good)
     top = HEAD + grid.lines
     waits = _binned(picture.pending, grid) > 0
-    for values, word, ink in zip(
-        (picture.objects, picture.messages + picture.pending), ("producers", "messages"), inks, strict=True
-    ):
+    flows = picture.msgs_per_sec.size > 0
+    messages = picture.msgs_per_sec if flows else picture.messages + picture.pending
+    words = ("producers", "in/s" if flows else "messages")
+    for values, word, ink in zip((picture.objects, messages), words, inks, strict=True):
         binned = _binned(values, grid)
-        most = int(binned.max(initial=0))
-        labels = (f"{word} at each partition, at most {most:,}", f"{word}, at most {most:,}", word)
+        most = float(binned.max(initial=0))
+        labels = (f"{word} at each partition, at most {most:,.6g}", f"{word}, at most {most:,.6g}", word)
         room = canvas.width - grid.left
         canvas.write(top, grid.left, next((label for label in labels if len(label) <= room), ""), plain)
         packed = np.full(binned.size, NO_COLOUR if palette.mono else pack(ink))
-        if word == "messages" and not palette.mono:
+        if word != "producers" and not palette.mono:
             packed = np.where(waits, pack(palette.warn), packed)
-        _draw_columns(canvas, top + 1, grid, (binned / max(1, most), packed), glyphs_of(ascii_only).levels)
+        _draw_columns(canvas, top + 1, grid, (binned / (most or 1), packed), glyphs_of(ascii_only).levels)
         top += 1 + grid.bars
 
 
-def _binned(values: npt.NDArray[np.int64], grid: Grid) -> npt.NDArray[np.int64]:
+def _binned(values: npt.NDArray[np.int64] | npt.NDArray[np.float64], grid: Grid) -> npt.NDArray[np.float64]:
     """The largest value of each column."""
     lefts = (np.arange(grid.columns) * values.size) // grid.columns
-    most: npt.NDArray[np.int64] = np.maximum.reduceat(values, lefts)
+    most: npt.NDArray[np.float64] = np.maximum.reduceat(values.astype(np.float64), lefts)
     return most
 
 

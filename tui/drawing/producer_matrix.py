@@ -51,7 +51,8 @@ class MatrixPicture:
 
     ``selected`` and ``column`` are the marked producer and partition, -1 for none. ``failing`` are partitions that are
     not served, ``new_from`` the first new one. ``by_producer``: inks show who, not why. ``objects``, ``messages`` and
-    ``pending`` have a number for each partition, or are empty: then there are no bars below.
+    ``pending`` have a number for each partition, or are empty: then there are no bars below. ``msgs_per_sec``, unless
+    it is empty, takes the place of messages.
     """
 
     cells: npt.NDArray[np.uint8]
@@ -65,6 +66,7 @@ class MatrixPicture:
     objects: IntArray = field(default_factory=_none)
     messages: IntArray = field(default_factory=_none)
     pending: IntArray = field(default_factory=_none)
+    msgs_per_sec: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)

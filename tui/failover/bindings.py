@@ -59,8 +59,9 @@ ELSEWHERE: Final = {
     **same_reason("P()", "one partition is shown alone on the screen of a Key_Shared subscription"),
     "m": "m is for Key_Shared subscriptions (how keys are shared) and for producers (more partitions)",
     **same_reason("tT", "messages are sent to Key_Shared subscriptions and by producers; here rates are given"),
+    **same_reason("rR", "producers and scalable topics have rates of their own; here t gives partitions theirs"),
     **same_reason("oO", "messages are acknowledged on Key_Shared subscriptions; here rates are given"),
     **same_reason(".>", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
-    **same_reason("Xr", "X and r are for scalable topics: a lost connection, and traffic"),
+    "X": "X is for scalable topics: a lost connection",
 }
 """Keys of the sister screens, and why they do nothing here."""

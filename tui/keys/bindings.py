@@ -74,7 +74,8 @@ GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",
     "T": "T sends by all producers of a topic; t sends messages with a key",
+    **same_reason("rR", "rates are given to producers and scalable topics; t sends messages with a key"),
     **same_reason("sb", "bundles are split and forecast on the screen of a Failover subscription"),
-    **same_reason("Xr", "X and r are for scalable topics: a lost connection, and traffic"),
+    "X": "X is for scalable topics: a lost connection",
 }
 """Keys of the sister screens, and why they do nothing here."""

@@ -29,6 +29,8 @@ CHANGE: Final = (
     Binding("x", "close_producer", "Close", tooltip="Close the selected producer"),
     Binding("t", "send(False)", "Send", tooltip="Send messages by the selected producer"),
     Binding("T", "send(True)", "Send by all", tooltip="Send messages by every producer"),
+    Binding("r", "rate(False)", "Rate", show=False, tooltip="Set the rate of the selected producer"),
+    Binding("R", "rate(True)", "Rate of all", show=False, tooltip="Set the rate of every producer"),
     Binding("m", "grow", "More", tooltip="Give the topic more partitions"),
     Binding("b", "serve", "Break", tooltip="Break or repair the marked partition"),
     *WAIT,
@@ -66,7 +68,7 @@ ELSEWHERE: Final = {
     **same_reason("P()", "one partition is shown alone on the screen of a Key_Shared subscription"),
     **same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do"),
     "h": "heirs are for consumers: nobody inherits what a producer sends",
-    **same_reason("Xr", "X and r are for scalable topics: a lost connection, and traffic"),
+    "X": "X is for scalable topics: a lost connection",
     "d": "steps are compared by what consumers have; here u and ctrl+r go back and forth",
 }
 """Keys of the sister screens, and why they do nothing here."""

@@ -1,4 +1,4 @@
-"""The dialogs of the screen of producers: creating some, and sending by them."""
+"""The dialogs of the screen of producers: creating some, sending by them, and their rates."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from textual.containers import Vertical
 from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
-from engine.cluster.commands import AddProducers, SendByProducers
+from engine.cluster.commands import AddProducers, SendByProducers, SetProducerRate
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
-from engine.routing.producers.settings import ACCESS_MODES
+from engine.routing.producers.settings import ACCESS_MODES, DEFAULT_MSG_SIZE_BYTES
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel
 from tui.kit.prompt import TypedLine
@@ -128,3 +128,50 @@ class SendByProducersScreen(Dialog[SendByProducers]):
 
     def field_of(self, refused: Rejection) -> str:
         return "key" if refused.field == "key" else "times"
+
+
+class ProducerRateScreen(Dialog[SetProducerRate]):
+    """Asks what the producer with a number sends a second, or every producer where that is None."""
+
+    def __init__(
+        self,
+        topic: str,
+        number: int | None,
+        who: str,
+        msgs_per_sec: float,
+        accept: Callable[[SetProducerRate], Rejection | None],
+    ) -> None:
+        super().__init__(f"rate of {shorten_middle(who, 40)}", accept)
+        self._topic = topic
+        self._number = number
+        self._msgs_per_sec = msgs_per_sec
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -dense"):
+            yield PlainLabel("messages a second (0: none)", classes="dialog--label")
+            yield TypedLine(f"{self._msgs_per_sec:g}", id="msgs", restrict=r"[0-9.]*", max_length=12)
+            yield PlainLabel("bytes of each", classes="dialog--label")
+            yield TypedLine(str(DEFAULT_MSG_SIZE_BYTES), id="size", restrict=r"[0-9]*", max_length=9)
+            yield PlainLabel("key of all (nothing: no key, so the router decides)", classes="dialog--label")
+            yield TypedLine("", id="key")
+            yield PlainLabel("or how many keys in turn", classes="dialog--label")
+            yield TypedLine("", id="keys", restrict=r"[0-9]*", max_length=9)
+            yield PlainLabel("", classes="dialog--error")
+            yield PlainLabel("enter sets, up and down change the field, escape cancels", classes="dialog--help")
+
+    def submit(self) -> None:
+        try:
+            rate = float(self.text_of("msgs"))
+        except ValueError:
+            self.complain("write how many messages a second, such as 900 or 0.5", "msgs")
+            return
+        size, key, keys = self.text_of("size"), self.text_of("key") or None, int(self.text_of("keys") or 0)
+        if not size:
+            self.complain("write how many bytes a message has", "size")
+        elif key is not None and keys:
+            self.complain("one key or several in turn; leave one field empty", "keys")
+        else:
+            self.finish(SetProducerRate(self._topic, self._number, rate, int(size), key, keys))
+
+    def field_of(self, refused: Rejection) -> str:
+        return {"key": "key", "keys": "keys", "size": "size", "size_bytes": "size"}.get(refused.field, "msgs")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -115,7 +116,14 @@ def picture_of(view: ProducersView, selected: int, column: int, *, by_producer: 
         objects=view.partitions.producers,
         messages=view.partitions.messages,
         pending=view.partitions.pending,
+        msgs_per_sec=_rates_alone(view),
     )
+
+
+def _rates_alone(view: ProducersView) -> NDArray[np.float64]:
+    """What partitions get a second where no single message was sent; empty elsewhere."""
+    sent = view.partitions.messages.any() or view.partitions.pending.any()
+    return np.zeros(0) if view.rates is None or sent else view.rates.msgs_per_sec
 
 
 def partition_sentence(view: ProducersView, at: int) -> str:

@@ -20,6 +20,7 @@ from engine.cluster.commands import (
     RecoverPartition,
     RepartitionTopic,
     SendByProducers,
+    SetProducerRate,
     SetSetting,
 )
 from engine.cluster.producers.state import ProducerPlan
@@ -45,7 +46,7 @@ from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import safe_name
 from tui.producers.bindings import BINDINGS, ELSEWHERE, GROUPS
-from tui.producers.dialogs import AddProducersScreen, SendByProducersScreen
+from tui.producers.dialogs import AddProducersScreen, ProducerRateScreen, SendByProducersScreen
 from tui.producers.lines import happened_line, statistics_heading, statistics_line, step_line
 from tui.producers.panels import CostsPanel, MatrixPanel, producers_status_parts
 from tui.producers.table import PRODUCERS
@@ -218,6 +219,19 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         if refused is None:
             self.key = command.key
         return refused
+
+    def action_rate(self, of_all: bool) -> None:
+        if self.selected < 0:
+            self.complain("there is no producer that could have a rate; a creates some")
+            return
+        who = "every producer" if of_all else name_at(self.now, self.selected)
+        number, row = None if of_all else self.selected, self.now.producers[self.selected]
+        self.app.push_screen(
+            ProducerRateScreen(self.now.status.topic, number, who, row.msgs_per_sec or 0.0, self._rate)
+        )
+
+    def _rate(self, command: SetProducerRate) -> Rejection | None:
+        return self.done(self.store.submit(command))
 
     @on(ListPanel.Opened)
     def _opened_in_list(self, message: ListPanel.Opened) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from engine.routing.clients import alike
 from engine.text import counted
 from engine.views.producers.answers import KeyGrowth
 from engine.views.producers.model import (
@@ -90,7 +89,7 @@ def name_at(view: ProducersView, number: int) -> str:
 def key_places(growth: KeyGrowth) -> str:
     """Where a key goes from Java and from Python, with where it went before the last step.
 
-    >>> key_places(KeyGrowth("k0", (1, 2, 3), (5, 4, 3)))
+    >>> key_places(KeyGrowth("k0", (), (), (1, 5), (3, 3)))
     'Java 1 → 5, Python 3: the clients disagree'
     """
 
@@ -99,7 +98,7 @@ def key_places(growth: KeyGrowth) -> str:
             return "no key"
         return f"{after}" if before == after else f"{before} → {after}"
 
-    java, python = place(growth.before[0], growth.after[0]), place(growth.before[-1], growth.after[-1])
+    java, python = place(*growth.java), place(*growth.python)
     return f"Java {java}, Python {python}" + (": the clients disagree" if growth.disagrees else "")
 
 
@@ -185,13 +184,6 @@ def _next(view: ProducersView) -> str:
     return "T sends by all, m adds partitions, u takes the step back."
 
 
-_CLIENTS: Final = {
-    "JavaStringHash": "from Java",
-    "Murmur3_32Hash": "from Java with Murmur3_32Hash",
-    "BoostHash": "from Python or C++",
-}
-
-
 def send_remarks(answer: SendAnswer) -> tuple[Remark, ...]:
     """The answer first, then what it opens, the rule, and the numbers in the order they are checked by hand."""
     route, result = answer.explanation.route, answer.explanation.result
@@ -207,11 +199,11 @@ def send_remarks(answer: SendAnswer) -> tuple[Remark, ...]:
         data = route.key.data
         cut = f"{data[:BYTES_SHOWN].hex(' ')} …" if len(data) > 2 * BYTES_SHOWN else data.hex(" ")
         remarks.append(Remark("bytes", cut or "none: the key is empty"))
-        remarks.append(Remark("hash", f"{route.key.hashing} {route.key.raw:,}, as Pulsar takes it {route.key.value:,}"))
+        remarks.append(Remark("hash", f"{route.key.hashing} {route.key.raw:,}, divided as {route.key.value:,}"))
     if route.chosen:
         remarks.append(Remark("chosen", ", ".join(map(str, route.chosen))))
-    for scheme, partition in answer.elsewhere:
-        where = "no key there" if partition is None else f"partition {partition}"
+    for hashing, partition, clients in alike(answer.elsewhere):
+        where = "any partition" if partition is None else f"partition {partition}"
         same = " (the same)" if partition == result.partition else ""
-        remarks.append(Remark("elsewhere", f"{where}{same} {_CLIENTS[scheme]}"))
+        remarks.append(Remark("elsewhere", f"{where}{same} from {', '.join(clients)} ({hashing})"))
     return tuple(remarks)

@@ -124,7 +124,8 @@ PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 BINDINGS: Final = by_use((*ASK[:-2], HOME), ASK, TIME, TABLE, PLACE)
 GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
-    "axXcmhdtToOP().>vsbr", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
+    "axXcmhdtTrRoOP().>vsb",
+    "nothing is computed for this type of subscription: what brokers reported is shown (w: why)",
 )
 """Keys of the sister screens, and why they do nothing here."""
 REPORTED_LEGEND: Group = (

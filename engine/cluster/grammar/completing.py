@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
-from engine.cluster.commands import CLIENT_WORDS, ROUTER_WORDS
+from engine.cluster.commands import ROUTER_WORDS
 from engine.cluster.grammar.reading import COMMAND_FORMS, PARSERS
 from engine.cluster.grammar.text import BUNDLE_WORDS
 from engine.cluster.grammar.words import LineReader, RefusedLine, Word, quote, split_words
@@ -24,7 +24,7 @@ from engine.cluster.state import (
 from engine.config import DEFAULTS, SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.routing.clients import ROUTING_CLIENTS
-from engine.routing.producers.settings import ACCESS_MODES
+from engine.routing.producers.settings import ACCESS_MODES, CLIENTS
 
 MOST: Final = 100
 """So many lines are offered; nobody steps through more."""
@@ -137,7 +137,7 @@ def _fixed(kind: str, before: str) -> Iterable[str]:
         case "MODE", _:
             return [mode.value for mode in SharingMode]
         case "CLIENT", "client":
-            return CLIENT_WORDS
+            return CLIENTS
         case "CLIENT", _:
             return ROUTING_CLIENTS
         case "ROUTER", _:

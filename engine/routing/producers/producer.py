@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from engine.errors import Rejection
-from engine.routing.keys import Message
+from engine.routing.clients import Message
 from engine.routing.producers.model import (
     CreateStep,
     HandlerState,
@@ -199,7 +199,7 @@ def _routed(
 
 def _reason(producer: PartitionedProducer, message: Message) -> OpenReason:
     router = producer.router
-    if router is None or isinstance(router, PartialRoundRobinRouter) or not message.has_key(router.hashing):
+    if router is None or isinstance(router, PartialRoundRobinRouter) or router.keys.undecided(message.key):
         return OpenReason.ROUTER_CHOICE
     return OpenReason.KEY
 

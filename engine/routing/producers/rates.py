@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.routing.keys import HashingScheme, partition_of_key
+from engine.routing.clients import KeyRouting, partition_of
 from engine.routing.producers.model import OpenReason, PartitionedProducer, ProducersState, SendRate
 from engine.routing.producers.producer import open_partitions
 from engine.routing.routers import PartialRoundRobinRouter, Router, SinglePartitionRouter
@@ -33,17 +33,18 @@ def shares(router: Router | None, rate: SendRate, partitions: int) -> Mapping[in
     if isinstance(router, PartialRoundRobinRouter):
         chosen = router.extended(partitions).chosen
         return dict.fromkeys(chosen, 1 / len(chosen))
-    if rate.key is not None or rate.keys:
-        return _shares_of_keys(rate.key, rate.keys, router.hashing, partitions)
+    if rate.keys or not router.keys.undecided(rate.key):
+        return _shares_of_keys(rate.key, rate.keys, router.keys, partitions)
     if isinstance(router, SinglePartitionRouter):
         return {router.index: 1.0}
     return dict.fromkeys(range(partitions), 1 / partitions)
 
 
 @lru_cache(maxsize=256)
-def _shares_of_keys(key: str | None, count: int, hashing: HashingScheme, partitions: int) -> Mapping[int, float]:
+def _shares_of_keys(key: str | None, count: int, routing: KeyRouting, partitions: int) -> Mapping[int, float]:
     keys = SendRate(0.0, key=key, keys=count).every_key
-    counts = Counter(partition_of_key(one, hashing, partitions) for one in keys)
+    places = (partition_of(one, routing, partitions) for one in keys)
+    counts = Counter(at for at in places if at is not None)
     return MappingProxyType({at: counts[at] / len(keys) for at in sorted(counts)})
 
 

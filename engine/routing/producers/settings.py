@@ -5,12 +5,12 @@ Source: ``ProducerBuilderImpl`` and ``ProducerConfigurationData`` of the Java cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
-from engine.routing.keys import HashingScheme
+from engine.routing.clients import ROUTING_CLIENTS, RoutingClient, key_routing
 
 if TYPE_CHECKING:
     from engine.routing.routers import Router
@@ -31,22 +31,29 @@ class Client:
 
     ``common_producer_name``: all partitions of a producer get one name (#12401); else a producer without a name of its
     own has another generated name in each partition. ``supports_partial_producer`` is the feature flag the connection
-    sends. ``hashings`` are the schemes a user can choose from, the default first; ``batching`` is the default.
+    sends. ``word`` is that of its family, which has its hashes; ``batching`` is the default.
     """
 
-    name: str
+    word: str
     common_producer_name: bool
     supports_partial_producer: bool
-    hashings: tuple[HashingScheme, ...]
     batching: bool
 
+    @property
+    def family(self) -> RoutingClient:
+        return ROUTING_CLIENTS[self.word]
 
-JAVA: Final = Client("Java", True, True, ("JavaStringHash", "Murmur3_32Hash"), batching=True)
-PYTHON: Final = Client("Python", False, False, ("BoostHash",), batching=False)
-CPP: Final = Client("C++", False, False, ("BoostHash",), batching=True)
-"""The C++ client lets its users choose other schemes too; only its default is modelled."""
+    @property
+    def name(self) -> str:
+        return self.family.name
 
-CLIENTS: Final = {client.name: client for client in (JAVA, PYTHON, CPP)}
+
+JAVA: Final = Client("java", True, True, batching=True)
+PYTHON: Final = Client("python", False, False, batching=False)
+CPP: Final = Client("cpp", False, False, batching=True)
+
+CLIENTS: Final = {client.word: client for client in (JAVA, PYTHON, CPP)}
+"""Those whose producers are modelled; of the other families only the hashes are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ class Routing:
 
     kind: RouterKind = "RoundRobinPartition"
     num_partitions_limit: int = 0
-    hashing: HashingScheme | None = None
+    hashing: str | None = None
     batching: bool | None = None
     switch_ms: int = 10
 
@@ -135,18 +142,17 @@ def new_router(routing: Routing, client: Client, partitions: int, seed: str, now
     What a client draws at random is drawn from the seed: equal seeds, equal routers.
 
     >>> new_router(Routing("SinglePartition"), JAVA, 1, "any")
-    SinglePartitionRouter(index=0, hashing='JavaStringHash')
+    SinglePartitionRouter(index=0, keys=KeyRouting(client='java', hashing='JavaStringHash'))
     """
     from engine.routing.routers import BatchRoundRobinRouter, SinglePartitionRouter, partial_round_robin, round_robin
 
-    hashing = routing.hashing or client.hashings[0]
-    if hashing not in client.hashings:
-        message = f"the {client.name} client does not hash with {hashing}; it has {' and '.join(client.hashings)}"
-        return Rejection("IllegalArgumentException", message, field="hashingScheme")
+    keys = key_routing(client.word, routing.hashing)
+    if isinstance(keys, Rejection):
+        return replace(keys, field="hashingScheme")
     drawn = murmur3_32(f"{seed}/router") % partitions
     batching = client.batching if routing.batching is None else routing.batching
     if routing.kind == "SinglePartition":
-        return SinglePartitionRouter(drawn, hashing)
+        return SinglePartitionRouter(drawn, keys)
     if routing.kind == "PartialRoundRobin":
         if not client.supports_partial_producer:
             message = f"the {client.name} client has no partial round robin; it is a router of the Java client"
@@ -155,9 +161,9 @@ def new_router(routing: Routing, client: Client, partitions: int, seed: str, now
     if routing.kind != "RoundRobinPartition":
         message = f"{routing.kind!r} is none of {', '.join(ROUTER_KINDS)}"
         return Rejection("IllegalArgumentException", message, field="messageRoutingMode")
-    if batching and client.name != JAVA.name:
-        return BatchRoundRobinRouter(drawn, now_ms, hashing=hashing)
-    return round_robin(drawn, batching=batching, switch_ms=routing.switch_ms, hashing=hashing)
+    if batching and client != JAVA:
+        return BatchRoundRobinRouter(drawn, now_ms, keys=keys)
+    return round_robin(drawn, batching=batching, switch_ms=routing.switch_ms, keys=keys)
 
 
 def checked_limit(limit: int, partitions: int, *, allow_above: bool = False) -> int | Rejection:

@@ -15,7 +15,7 @@ from engine.keyshared.ownership import OwnedSlots
 from engine.ranges import HashRange
 from engine.text import counted
 from engine.views.keys.model import StepMoves
-from engine.views.keys.slice import KeysSlice
+from engine.views.keys.slice import KeysSlice, keys_slice
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,6 +42,8 @@ def key_moves(before: KeysSlice | None, now: KeysSlice) -> KeyMoves:
     nothing = np.zeros(len(now.known.keys), dtype=np.bool_)
     if before is None or (before.selector is now.selector and before.subscription.agree and now.subscription.agree):
         return KeyMoves({}, {}, 0, 0, (), (), nothing)
+    if _differ(before, now):
+        return _of_partitions(before, now)
     if before.selector is now.selector:
         return KeyMoves({}, {}, 0, 0, (), (), _moved_keys(before, now))
     if _space(before) != _space(now):
@@ -58,6 +60,39 @@ def key_moves(before: KeysSlice | None, now: KeysSlice) -> KeyMoves:
         bystanders=() if _restarts(before) != _restarts(now) else bystanders,
         changed=changed,
         keys=_moved_keys(before, now),
+    )
+
+
+def _differ(before: KeysSlice, now: KeysSlice) -> bool:
+    """Whether both are of all partitions of one topic, and each partition has to be compared with itself."""
+    if before.partition is not None or now.partition is not None or before.subscription.routing is None:
+        return False
+    agree = before.subscription.agree and now.subscription.agree
+    return not agree and before.subscription.partitions == now.subscription.partitions
+
+
+def _of_partitions(before: KeysSlice, now: KeysSlice) -> KeyMoves:
+    """The sums over partitions; those with the same dispatchers before and after are compared once."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    pairs = zip(before.subscription.selectors, now.subscription.selectors, strict=True)
+    for partition, (was, selector) in enumerate(pairs):
+        alike.setdefault((id(was), id(selector)), []).append(partition)
+    gained: Counter[int] = Counter()
+    lost: Counter[int] = Counter()
+    bystanders: dict[int, None] = {}
+    changed: dict[HashRange, None] = {}
+    for partitions in alike.values():
+        each = key_moves(
+            keys_slice(before.state, before.subscription, partitions[0]),
+            keys_slice(now.state, now.subscription, partitions[0]),
+        )
+        for total, part in ((gained, each.gained), (lost, each.lost)):
+            total.update({consumer: count * len(partitions) for consumer, count in part.items()})
+        bystanders.update(dict.fromkeys(each.bystanders))
+        changed.update(dict.fromkeys(each.changed))
+    least = sum(max(0, count - gained.get(owner, 0)) for owner, count in lost.items())
+    return KeyMoves(
+        gained, lost, sum(lost.values()), least, tuple(bystanders), tuple(changed), _moved_keys(before, now)
     )
 
 
@@ -219,17 +254,29 @@ def _moved_keys(before: KeysSlice, now: KeysSlice) -> NDArray[np.bool_]:
     )
 
 
+def slots_of_all(now: KeysSlice) -> tuple[dict[int, int], int]:
+    """Slots by consumer id, and of all: of each partition where partitions differ, else once for all of them."""
+    if now.partition is not None or now.subscription.agree:
+        return now.slot_counts(), now.slot_count
+    counts: Counter[int] = Counter({consumer.consumer_id: 0 for consumer in now.consumers})
+    for selector, times in Counter(map(id, now.subscription.selectors)).items():
+        partition = next(at for at, each in enumerate(now.subscription.selectors) if id(each) == selector)
+        each = keys_slice(now.state, now.subscription, partition).slot_counts()
+        counts.update({consumer: count * times for consumer, count in each.items()})
+    return dict(counts), now.slot_count * now.subscription.partitions
+
+
 def keys_evenness(now: KeysSlice) -> Evenness:
     """Slots, and messages of known keys so far, over all consumers."""
-    counts = now.slot_counts()
-    ids = np.array([consumer.consumer_id for consumer in now.selector.consumers], dtype=np.int64)
+    counts, slots_in_all = slots_of_all(now)
+    ids = np.array([consumer.consumer_id for consumer in now.consumers], dtype=np.int64)
     places = {number: at for at, number in enumerate(ids.tolist())}
     messages = np.zeros(len(ids))
     owned = now.known.owners >= 0
     at = np.array([places.get(owner, -1) for owner in now.known.owners[owned].tolist()], dtype=np.int64)
     np.add.at(messages, at[at >= 0], now.known.messages[owned][at >= 0])
     slots = np.array([counts.get(number, 0) for number in ids.tolist()], dtype=np.int64)
-    return evenness_of(slots, messages, now.slot_count)
+    return evenness_of(slots, messages, slots_in_all)
 
 
 def keys_verdict(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> Verdict:
@@ -244,7 +291,7 @@ def keys_verdict(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> V
         after=after,
         moved=moves.moved,
         least=moves.least,
-        items=now.slot_count if comparable else 0,
+        items=slots_of_all(now)[1] if comparable else 0,
         msgs_per_sec=0.0,
         bytes_per_sec=0.0,
         unacked_at_risk=0,

@@ -40,17 +40,15 @@ def partitions_view(now: KeysSlice) -> PartitionsView | None:
     return spread_over_partitions(subscription.selectors, subscription.routing, (keys, messages), traffic)
 
 
-def spread_of_keys(
-    selector: Selector, routing: KeyRouting, partitions: int, counts: Mapping[bytes, int]
-) -> PartitionsView:
-    """The same of a planned subscription: known keys with their messages, and no traffic."""
+def spread_of_keys(selectors: Sequence[Selector], routing: KeyRouting, counts: Mapping[bytes, int]) -> PartitionsView:
+    """The same without traffic, of the selector of each partition, and of known keys with their messages."""
     keys: Counter[int] = Counter()
     messages: Counter[int] = Counter()
     for key, count in counts.items():
-        partition = partition_of_bytes(key, routing, partitions)
+        partition = partition_of_bytes(key, routing, len(selectors))
         keys[-1 if partition is None else partition] += 1
         messages[-1 if partition is None else partition] += count
-    return spread_over_partitions((selector,) * partitions, routing, (keys, messages), {})
+    return spread_over_partitions(selectors, routing, (keys, messages), {})
 
 
 def spread_over_partitions(

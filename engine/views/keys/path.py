@@ -8,18 +8,8 @@ from engine.hashing import Division
 from engine.keyshared.keys import EntryMetadata, decode_base64
 from engine.keyshared.model import Selector
 from engine.keyshared.partition_slots import partition_slots, resonance_of
-from engine.routing.clients import ROUTING_CLIENTS, KeyRoute, KeyRouting, route_key
+from engine.routing.clients import KeyRoute, KeyRouting, OtherRoute, other_routes, route_key
 from engine.text import counted
-
-
-@dataclass(frozen=True, slots=True)
-class OtherRoute:
-    """Where another client, or the same one with another hash, sends the key; ``undecided`` as in ``KeyRoute``."""
-
-    client: str
-    hashing: str
-    partition: int | None
-    undecided: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +63,6 @@ def key_path(key: str | bytes | None, routing: KeyRouting, partitions: int, sele
     (1, [1])
     """
     route = route_key(key, routing, partitions)
-    others = tuple(
-        OtherRoute(family.word, name, other.partition, other.undecided)
-        for family in ROUTING_CLIENTS.values()
-        for name in family.hashes
-        if (family.word, name) != (routing.client, routing.hashing)
-        for other in (route_key(key, KeyRouting(family.word, name), partitions),)
-    )
     return KeyPath(
         client=routing.family.name,
         hashing=routing.hashing,
@@ -90,7 +73,7 @@ def key_path(key: str | bytes | None, routing: KeyRouting, partitions: int, sele
         division=route.division,
         undecided=route.undecided,
         sentence=route_sentence(route),
-        others=others,
+        others=other_routes(key, routing, partitions),
         resonance=None
         if route.partition is None or selector is None
         else slots_of_partition(route.partition, routing, partitions, selector),

@@ -12,49 +12,55 @@ from engine.cluster.state import behaviour_in, find_producer_topic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.memo import Remembered
-from engine.routing.explain import RouteExplanation, explain_route, explain_send
-from engine.routing.keys import (
-    HASHING_SCHEMES,
-    HashingScheme,
-    Message,
-    client_disagreements,
-    moved_keys_by_scheme,
-    partition_of_key,
+from engine.routing.clients import (
+    JAVA_DEFAULT,
+    PYTHON_DEFAULT,
+    ROUTING_CLIENTS,
+    KeyRouting,
+    OtherRoute,
+    base64_text,
+    key_routing,
+    other_routes,
+    route_key,
 )
-from engine.routing.producers.settings import new_router
+from engine.routing.explain import RouteExplanation, explain_key_route, explain_route, explain_send
+from engine.routing.growth import client_disagreements, moves_of_clients
+from engine.routing.producers.settings import CLIENTS, new_router
 from engine.routing.producers.statistics import MergedPublishers, PartitionedPublishers, partitioned_publishers
+from engine.routing.routers import PartialRoundRobinRouter, Router
 from engine.text import counted
 from engine.views.producers.model import SendAnswer, StatisticsRow, StatisticsView
 from engine.views.producers.words import name_of
 from engine.views.timeline import state_before
 
-CLIENTS_OF: dict[HashingScheme, str] = {
-    "JavaStringHash": "the Java client",
-    "Murmur3_32Hash": "the Java client on request",
-    "BoostHash": "the Python and C++ clients",
-}
-
 
 @dataclass(frozen=True, slots=True)
-class SchemeMoves:
-    """One hashing scheme: ``moved`` of the keys go elsewhere, where ``expected_share`` (0..1) of random ones would."""
+class ClientMoves:
+    """Clients that hash these keys alike: ``moved`` of them go elsewhere, where ``expected_share`` of random ones
+    would.
 
-    hashing: HashingScheme
-    clients: str
+    ``label`` is the first of them, with its hash where that is not its default; ``clients`` are the names of all.
+    """
+
+    label: str
+    hashing: str
+    clients: tuple[str, ...]
     moved: int
     expected_share: float
 
 
 @dataclass(frozen=True, slots=True)
 class KeyGrowth:
-    """One key: its partition before and after under each scheme, in the order of ``HASHING_SCHEMES``.
+    """One key: its partition before and after, in the order of ``GrowthView.clients``; None: the key does not decide.
 
-    None where a client takes the empty key for none.
+    ``java`` and ``python`` are those of the defaults of these clients, before and after.
     """
 
     key: str
     before: tuple[int | None, ...]
     after: tuple[int | None, ...]
+    java: tuple[int | None, int | None]
+    python: tuple[int | None, int | None]
 
     @property
     def moves(self) -> bool:
@@ -64,7 +70,7 @@ class KeyGrowth:
     @property
     def disagrees(self) -> bool:
         """Whether Java's and Python's default put it into different partitions after the growth."""
-        return self.after[0] != self.after[-1]
+        return self.java[1] != self.python[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,57 +78,78 @@ class GrowthView:
     """A growth from ``before`` to ``after`` partitions; equal numbers only compare clients.
 
     ``disagreeing`` keys go to different partitions from Java and from Python after it, where ``expected_disagreeing``
-    (0..1) of independent hashes would.
+    (0..1) of independent hashes would. ``random`` are the clients whose default lets no key decide.
     """
 
     before: int
     after: int
-    schemes: tuple[SchemeMoves, ...]
+    clients: tuple[ClientMoves, ...]
     keys: tuple[KeyGrowth, ...]
     disagreeing: int
     expected_disagreeing: float
+    random: tuple[str, ...]
 
 
-def growth_view(keys: Iterable[str], before: int, after: int) -> GrowthView | Rejection:
-    """Each key under each scheme. Refused: partitions below 1, or fewer than before. Linear in the keys.
+def growth_view(keys: Iterable[str | bytes], before: int, after: int) -> GrowthView | Rejection:
+    """Each key from each client. Refused: partitions below 1, or fewer than before. Linear in the keys.
 
     >>> view = growth_view(["k0", "k1"], 4, 6)
-    >>> [(row.key, row.before, row.after) for row in view.keys], [row.moved for row in view.schemes]
-    ([('k0', (1, 2, 3), (5, 4, 5)), ('k1', (2, 2, 1), (0, 2, 1))], [2, 1, 1])
+    >>> [(row.key, row.java, row.python) for row in view.keys], [row.moved for row in view.clients]
+    ([('k0', (1, 5), (3, 5)), ('k1', (2, 0), (1, 1))], [2, 1, 1, 2, 2, 2])
     """
     distinct = tuple(dict.fromkeys(keys))
-    moves_by_scheme = moved_keys_by_scheme(distinct, before, after)
-    if isinstance(moves_by_scheme, Rejection):
-        return moves_by_scheme
+    moves = moves_of_clients(distinct, before, after)
+    if isinstance(moves, Rejection):
+        return moves
     disagreements = client_disagreements(distinct, after)
     if isinstance(disagreements, Rejection):
         return disagreements
-    places = [moves_by_scheme[scheme].places for scheme in HASHING_SCHEMES]
-    rows = tuple(
-        KeyGrowth(key, tuple(place.left for place in row), tuple(place.right for place in row))
-        for key, *row in zip(distinct, *places, strict=True)
+    clients = tuple(
+        ClientMoves(
+            label=_label(each.routing),
+            hashing=each.routing.hashing,
+            clients=tuple(routing.family.name for routing in routings),
+            moved=len(each.moved),
+            expected_share=each.expected_share,
+        )
+        for routings, each in moves
     )
+    places = [each.places for _, each in moves]
+    java = next(each.places for routings, each in moves if JAVA_DEFAULT in routings)
+    python = next(each.places for routings, each in moves if PYTHON_DEFAULT in routings)
     return GrowthView(
         before=before,
         after=after,
-        schemes=tuple(
-            SchemeMoves(scheme, CLIENTS_OF[scheme], len(moves.moved), moves.expected_share)
-            for scheme, moves in moves_by_scheme.items()
+        clients=clients,
+        keys=tuple(
+            KeyGrowth(
+                key if isinstance(key, str) else base64_text(key),
+                tuple(place[at].left for place in places),
+                tuple(place[at].right for place in places),
+                (java[at].left, java[at].right),
+                (python[at].left, python[at].right),
+            )
+            for at, key in enumerate(distinct)
         ),
-        keys=rows,
         disagreeing=len(disagreements.disagreeing),
         expected_disagreeing=disagreements.expected_share,
+        random=tuple(family.name for family in ROUTING_CLIENTS.values() if family.default.raw is None),
     )
+
+
+def _label(routing: KeyRouting) -> str:
+    is_default = routing.hashing == routing.family.default.scheme
+    return routing.client if is_default else f"{routing.client}/{routing.hashing}"
 
 
 @dataclass(frozen=True, slots=True)
 class RouteAnswer:
-    """``elsewhere``: where the other hashing schemes put the key, None where their clients take it for none."""
+    """``elsewhere``: where all other clients and hashes put the key; empty where no key decided."""
 
     client: str
     partitions: int
     explanation: RouteExplanation
-    elsewhere: tuple[tuple[str, int | None], ...]
+    elsewhere: tuple[OtherRoute, ...]
 
 
 def route_answer(
@@ -133,12 +160,14 @@ def route_answer(
     A key of bytes is what ``keyBytes`` sets. Refused: partitions below 1, and what no client would take.
 
     >>> answer = route_answer("k1", ProducerPlan(), 6)
-    >>> answer.explanation.partition, answer.elsewhere
-    (0, (('Murmur3_32Hash', 2), ('BoostHash', 1)))
+    >>> answer.explanation.partition, [other.partition for other in answer.elsewhere if other.client == "cpp"]
+    (0, [1, 2, 0])
     """
     if partitions < 1:
         message = f"a partitioned topic has at least 1 partition, not {partitions}"
         return Rejection("IllegalArgumentException", message, field="partitions")
+    if plan.client in ROUTING_CLIENTS and plan.client not in CLIENTS:
+        return _route_by_key(key, plan, partitions)
     parsed = plan_settings(plan, partitions)
     if isinstance(parsed, Rejection):
         return parsed
@@ -149,19 +178,33 @@ def route_answer(
     explanation = explain_route(router, key, partitions, now_ms)
     if isinstance(explanation, Rejection):
         return explanation
-    return RouteAnswer(settings.client.name, partitions, explanation, elsewhere(explanation, partitions))
+    return RouteAnswer(settings.client.name, partitions, explanation, elsewhere(key, router, explanation, partitions))
 
 
-def elsewhere(explanation: RouteExplanation, partitions: int) -> tuple[tuple[str, int | None], ...]:
-    """Where the schemes that did not decide put the key; nothing where no key decided."""
-    if explanation.key is None:
+def _route_by_key(key: str | bytes | None, plan: ProducerPlan, partitions: int) -> RouteAnswer | Rejection:
+    """The same of a client of which only the hashes are modelled."""
+    routing = key_routing(plan.client, plan.hashing)
+    if isinstance(routing, Rejection):
+        return routing
+    name = routing.family.name
+    if plan.router == "partial":
+        message = f"the {name} client has no partial round robin; it is a router of the Java client"
+        return Rejection("IllegalArgumentException", message, field="messageRouter")
+    found = route_key(key, routing, partitions)
+    if key is None or found.division is None:
+        message = f"{found.undecided}; what {name} does with such a message is not modelled"
+        return Rejection("NotModelled", message, field="client")
+    explanation = explain_key_route(key, found)
+    return RouteAnswer(name, partitions, explanation, other_routes(key, routing, partitions))
+
+
+def elsewhere(
+    key: str | bytes | None, router: Router, explanation: RouteExplanation, partitions: int
+) -> tuple[OtherRoute, ...]:
+    """Where clients and hashes that did not decide put the key; nothing where no key decided."""
+    if explanation.key is None or isinstance(router, PartialRoundRobinRouter):
         return ()
-    text = explanation.key.text
-    return tuple(
-        (scheme, partition_of_key(text, scheme, partitions) if Message(text).has_key(scheme) else None)
-        for scheme in HASHING_SCHEMES
-        if scheme != explanation.key.hashing
-    )
+    return other_routes(key, router.keys, partitions)
 
 
 KEYS_LISTED: Final = 20
@@ -178,7 +221,8 @@ def send_answer(timeline: Timeline, topic: str, number: int, key: str | None) ->
     if isinstance(explanation, Rejection):
         return explanation
     producer = now.producers.producers[number]
-    others = elsewhere(explanation.route, producer.partitions)
+    assert producer.router is not None, "explained"
+    others = elsewhere(key, producer.router, explanation.route, producer.partitions)
     return SendAnswer(number, name_of(producer), producer.settings.client.name, key, explanation, others)
 
 

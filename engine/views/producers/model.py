@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.routing.clients import OtherRoute
 from engine.routing.explain import SendExplanation
 from engine.views.failover.model import Notice, TimelineView
 
@@ -220,14 +221,14 @@ class StatisticsView:
 
 @dataclass(frozen=True, slots=True)
 class SendAnswer:
-    """``f``: what the next message of a producer would do. ``elsewhere``: where other hashes put its key."""
+    """``f``: what the next message of a producer would do. ``elsewhere``: where other clients put its key."""
 
     number: int
     name: str
     client: str
     key: str | None
     explanation: SendExplanation
-    elsewhere: tuple[tuple[str, int | None], ...]
+    elsewhere: tuple[OtherRoute, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

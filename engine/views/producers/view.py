@@ -20,7 +20,7 @@ from engine.cluster.state import (
 from engine.cluster.timeline import Step, Timeline
 from engine.errors import Rejection
 from engine.memo import Remembered
-from engine.routing.keys import moved_keys
+from engine.routing.growth import moved_keys
 from engine.routing.producers.model import OpenReason, PartitionedProducer, PartitionProducer
 from engine.routing.producers.steps import counts_of
 from engine.views.failover.model import Notice

@@ -7,7 +7,7 @@ from typing import Final
 from engine.cluster.producers.state import ProducerTopic, Tally
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from engine.routing.keys import client_disagreements
+from engine.routing.growth import client_disagreements
 from engine.routing.producers.model import (
     Closed,
     Created,
@@ -240,15 +240,18 @@ def _behind(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Notice | 
 
 def _clients(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Notice | None:
     """Bug pattern R: one key, two partitions, because clients hash with different functions."""
-    hashings = {
-        producer.router.hashing: producer.settings.client.name
+    routings = {
+        producer.router.keys.key_hash: producer.router.keys
         for producer in ready
         if producer.router is not None and not isinstance(producer.router, PartialRoundRobinRouter)
     }
-    if len(hashings) < 2:
+    if len(routings) < 2:
         return None
-    (left, left_client), (right, right_client) = list(hashings.items())[:2]
-    text = f"{left_client} hashes keys with {left}, {right_client} with {right}: one key, two partitions"
+    left, right = list(routings.values())[:2]
+    text = (
+        f"{left.family.name} hashes keys with {left.hashing}, {right.family.name} with {right.hashing}:"
+        " one key, two partitions"
+    )
     disagreements = client_disagreements(topic.keys, topic.partitions, left, right)
     if topic.keys and not isinstance(disagreements, Rejection):
         text += f", so with {len(disagreements.disagreeing):,} of {len(topic.keys):,} known keys"

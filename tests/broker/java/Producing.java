@@ -6,6 +6,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.client.api.HashingScheme;
+import org.apache.pulsar.client.api.MessageIdAdv;
 import org.apache.pulsar.client.api.MessageRoutingMode;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.ProducerBuilder;
@@ -16,8 +18,8 @@ import org.apache.pulsar.client.impl.customroute.PartialRoundRobinMessageRouterI
 
 /**
  * Producers of the Java client, one client each, driven by lines on stdin; each is answered by one line.
- * open NAME TOPIC eager|lazy LIMIT: "ok MS" or "EXCEPTION MS"; send NAME COUNT: for each message "ok" or the exception
- * of the client; close NAME.
+ * open NAME TOPIC eager|lazy LIMIT [HASHING]: "ok MS" or "EXCEPTION MS"; send NAME COUNT: for each message "ok" or the
+ * exception of the client; keys NAME KEY...: the partition that each was sent to; close NAME.
  */
 public class Producing {
     public static void main(String[] args) throws Exception {
@@ -52,6 +54,14 @@ public class Producing {
                     }
                     answer(String.join(" ", results));
                 }
+                case "keys" -> {
+                    List<String> partitions = new ArrayList<>();
+                    for (int at = 2; at < words.length; at++) {
+                        var id = producers.get(words[1]).newMessage().key(words[at]).value(new byte[10]).send();
+                        partitions.add(String.valueOf(((MessageIdAdv) id).getPartitionIndex()));
+                    }
+                    answer(String.join(" ", partitions));
+                }
                 case "close" -> {
                     producers.remove(words[1]).close();
                     clients.remove(words[1]).close();
@@ -67,6 +77,9 @@ public class Producing {
         ProducerBuilder<byte[]> builder = client.newProducer(Schema.BYTES).producerName(words[1]).topic(words[2])
                 .enableBatching(false).enableLazyStartPartitionedProducers(words[3].equals("lazy"));
         int limit = Integer.parseInt(words[4]);
+        if (words.length > 5) {
+            builder.hashingScheme(HashingScheme.valueOf(words[5]));
+        }
         if (limit > 0) {
             builder.messageRoutingMode(MessageRoutingMode.CustomPartition)
                     .messageRouter(new PartialRoundRobinMessageRouterImpl(limit));

@@ -14,8 +14,9 @@ from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publ
 from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule, WaitReason, waits
 from engine.keyshared.luck import Verdict, luck_of
 from engine.keyshared.model import Consumer, owner_of_key
-from engine.routing.keys import KeyMoves, moved_keys, partition_of_key
+from engine.routing.growth import KeyMoves, moved_keys
 from tests.engine.keyshared.selectors import accepted, ring
+from tests.engine.routing.walks import partition_of_key
 
 KEYS = [f"key-{number}".encode() for number in range(200)]
 MOVES = next(key for key in KEYS if owner_of_key(ring(["a", "b"]), key) == 2)

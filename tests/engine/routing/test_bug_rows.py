@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.hashing import java_string_hash, murmur3_32
-from engine.routing.keys import Message, key_hash, partition_of_key
+from engine.routing.clients import Message
 from engine.routing.routers import PartialRoundRobinRouter, RoundRobinRouter, partial_round_robin, round_robin
-from tests.engine.routing.walks import keyless, walk
+from tests.engine.routing.walks import hash_of, keyless, partition_of_key, walk
 
 
 def test_R01_a_client_s_default_hash_decides_so_one_key_has_several_partitions() -> None:
@@ -26,8 +26,8 @@ def test_R01_a_client_s_default_hash_decides_so_one_key_has_several_partitions()
     [("", 0, 0), ("a", 97, 0x3C2569B2), ("hello", 99162322, 0x248BFA47), ("test", 3556498, 0xBA6BD213 & 0x7FFFFFFF)],
 )
 def test_R01_each_scheme_has_its_published_values(key: str, java: int, murmur: int) -> None:
-    assert key_hash(key, "JavaStringHash") == java
-    assert key_hash(key, "Murmur3_32Hash") == murmur
+    assert hash_of(key, "JavaStringHash") == java
+    assert hash_of(key, "Murmur3_32Hash") == murmur
 
 
 def murmur3_by_the_book(data: bytes) -> int:
@@ -60,7 +60,7 @@ def test_R02_murmur3_is_right_for_every_tail_and_for_bytes_above_127(length: int
 @pytest.mark.parametrize("length", range(18))
 def test_R02_keys_that_are_no_ascii_hash_by_their_utf8_bytes(length: int) -> None:
     key = ("\u00e9\u65e5\U0001f600x" * 5)[:length]
-    assert key_hash(key, "Murmur3_32Hash") == murmur3_by_the_book(key.encode())
+    assert hash_of(key, "Murmur3_32Hash") == murmur3_by_the_book(key.encode())
 
 
 def test_R03_while_batching_round_robin_moves_on_at_the_boundary_and_not_per_message() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import Rejection
+from engine.hashing import boost_hash, mix
+from engine.routing.clients import CPP_DEFAULT, JAVA_DEFAULT, Message
 from engine.routing.explain import explain_route
-from engine.routing.keys import Message, boost_hash, mix
 from engine.routing.producers.costs import Workload, counts_over_partitions
 from engine.routing.producers.model import (
     OpenReason,
@@ -45,9 +46,9 @@ from tests.engine.routing.fleets import EAGER, LAZY, ONE_BY_ONE, events, fleet, 
 
 
 def test_the_clients_differ_in_names_flag_hashing_and_batching() -> None:
-    assert Client("Java", True, True, ("JavaStringHash", "Murmur3_32Hash"), True) == JAVA
-    assert Client("Python", False, False, ("BoostHash",), False) == PYTHON
-    assert Client("C++", False, False, ("BoostHash",), True) == CPP
+    assert Client("java", True, True, True) == JAVA
+    assert Client("python", False, False, False) == PYTHON
+    assert Client("cpp", False, False, True) == CPP
 
 
 def test_a_producer_is_set_up_as_the_java_client_does_it() -> None:
@@ -59,9 +60,9 @@ def test_a_producer_is_set_up_as_the_java_client_does_it() -> None:
 
 def test_routers_begin_with_nothing_counted() -> None:
     assert (MAX_BATCH_MSGS, MAX_BATCH_BYTES, MAX_BATCH_DELAY_MS) == (1000, 131_072, 10)
-    assert BatchRoundRobinRouter(3) == BatchRoundRobinRouter(3, 0, 1000, 131_072, 10, "BoostHash", 0, 0)
+    assert BatchRoundRobinRouter(3) == BatchRoundRobinRouter(3, 0, 1000, 131_072, 10, CPP_DEFAULT, 0, 0)
     assert PartialRoundRobinRouter(3) == PartialRoundRobinRouter(3, 0, (), 0) == partial_round_robin(3)
-    assert round_robin(3) == RoundRobinRouter(3, 3) == RoundRobinRouter(3, 3, True, 10, "JavaStringHash")
+    assert round_robin(3) == RoundRobinRouter(3, 3) == RoundRobinRouter(3, 3, True, 10, JAVA_DEFAULT)
     assert (switch_period_ms(1), switch_period_ms(10, 1000), switch_period_ms()) == (1, 10, 10)
     assert switch_period_ms(max_publish_delay_us=100_000) == 1000
 

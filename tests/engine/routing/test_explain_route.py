@@ -6,6 +6,7 @@ import pytest
 
 from engine.errors import Rejection
 from engine.hashing import Division
+from engine.routing.clients import JAVA_DEFAULT, route_key
 from engine.routing.explain import RouteExplanation, explain_route, key_step
 from engine.routing.routers import (
     BatchRoundRobinRouter,
@@ -14,6 +15,7 @@ from engine.routing.routers import (
     SinglePartitionRouter,
     round_robin,
 )
+from tests.engine.routing.walks import ROUTINGS
 
 
 def explained(router: Router, key: str | bytes | None, partitions: int, now_ms: int = 0) -> RouteExplanation:
@@ -23,7 +25,7 @@ def explained(router: Router, key: str | bytes | None, partitions: int, now_ms: 
 
 
 def test_a_key_is_followed_from_its_text_to_its_partition() -> None:
-    why = explained(round_robin(0, hashing="Murmur3_32Hash"), "ab", 10)
+    why = explained(round_robin(0, keys=ROUTINGS["Murmur3_32Hash"]), "ab", 10)
     assert why.key is not None
     assert (why.key.text, why.key.data, why.key.raw, why.key.value) == ("ab", b"ab", -1681926305, 465557343)
     assert (why.rule, why.modulo, why.partition) == ("key hash", Division(465557343, 10, 3), 3)
@@ -33,11 +35,11 @@ def test_a_key_is_followed_from_its_text_to_its_partition() -> None:
 
 
 def test_java_hashes_utf_16_units_and_shows_its_signed_value() -> None:
-    step = key_step("\U0001f600", "JavaStringHash")
+    step = key_step("\U0001f600", route_key("\U0001f600", JAVA_DEFAULT, 4))
     assert step.data == b"\xd8\x3d\xde\x00" and step.value == 0xD83D * 31 + 0xDE00 == step.raw
-    smallest = key_step("polygenelubricants", "JavaStringHash")
+    smallest = key_step("polygenelubricants", route_key("polygenelubricants", JAVA_DEFAULT, 4))
     assert (smallest.raw, smallest.value) == (-(2**31), 0)
-    negative = key_step("customer-17", "JavaStringHash")
+    negative = key_step("customer-17", route_key("customer-17", JAVA_DEFAULT, 4))
     assert negative.raw < 0 and negative.value == negative.raw + 2**31
 
 
@@ -69,7 +71,7 @@ def test_without_a_key_the_router_s_turn_is_explained(
 def test_a_key_that_does_not_count_is_said_to_be_ignored() -> None:
     partial = explained(PartialRoundRobinRouter(2, chosen=(5, 1)), "a", 6)
     assert partial.key_ignored and partial.key is None and partial.chosen == (5, 1)
-    empty = explained(round_robin(2, batching=False, hashing="BoostHash"), "", 6)
+    empty = explained(round_robin(2, batching=False, keys=ROUTINGS["BoostHash"]), "", 6)
     assert empty.key_ignored and empty.sentence.startswith("The empty key counts as none")
     java = explained(round_robin(2, batching=False), "", 6)
     assert not java.key_ignored and java.partition == 0 and java.rule == "key hash"

@@ -6,14 +6,84 @@ import mmh3
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.clients import ROUTING_CLIENTS, KeyRouting, key_routing, route_key
+from engine.hashing import boost_hash, utf8
+from engine.routing.clients import (
+    PYTHON_DEFAULT,
+    ROUTING_CLIENTS,
+    KeyRouting,
+    every_routing,
+    key_routing,
+    partition_of,
+    route_key,
+)
 from tests.oracles.hashes import java_string_hash
 
 
 def hash_of(client: str, scheme: str, key: str) -> int:
-    made = ROUTING_CLIENTS[client].hashes[scheme].of
-    assert made is not None
-    return made(key)
+    return KeyRouting(client, scheme).hash_of(key)
+
+
+SEEN_FROM_PYTHON = {
+    "k0": 5,
+    "k1": 1,
+    "k5": 4,
+    "k6": 0,
+    "k15": 3,
+    "k18": 1,
+    "k39": 3,
+    "\u00e4": 0,
+    "\u65e5\u672c": 4,
+    "\U0001f600": 5,
+    "user-1": 4,
+    "user-2": 0,
+    "eightchr": 5,
+    "sixteen-chars-ok": 2,
+    "a" * 100: 2,
+}
+"""Where the Python client 3.13.0 sent a message of this key on a topic of 6 partitions."""
+
+
+@pytest.mark.parametrize(("key", "partition"), SEEN_FROM_PYTHON.items())
+def test_the_boost_hash_puts_keys_where_the_python_client_sent_them(key: str, partition: int) -> None:
+    assert partition_of(key, PYTHON_DEFAULT, 6) == partition
+
+
+@pytest.mark.parametrize("size", range(26))
+def test_every_byte_of_every_block_and_tail_counts_in_the_boost_hash(size: int) -> None:
+    """A change of one byte, wherever it is, changes the hash: nothing of a tail is left out."""
+    data = bytes(range(0x78, 0x78 + size))
+    changed = [data[:at] + bytes([data[at] ^ 0x80]) + data[at + 1 :] for at in range(size)]
+    hashes = [boost_hash(each) for each in [data, *changed]]
+    assert len(set(hashes)) == size + 1
+    assert all(0 <= hash_ < 2**31 for hash_ in hashes)
+
+
+def test_zero_bytes_at_the_end_change_the_boost_hash() -> None:
+    """The length is part of it: a tail that is padded with zeros would hash alike otherwise."""
+    assert len({boost_hash(b"k" + b"\x00" * count) for count in range(12)}) == 12
+
+
+@pytest.mark.parametrize("routing", list(every_routing()), ids=str)
+def test_a_message_without_key_has_none_for_any_client(routing: KeyRouting) -> None:
+    assert routing.undecided(None)
+    assert partition_of(None, routing, 6) is None
+
+
+@pytest.mark.parametrize("hashing", ["JavaStringHash", "Murmur3_32Hash"])
+def test_an_empty_key_is_a_key_for_java_and_goes_to_partition_0(hashing: str) -> None:
+    assert partition_of("", KeyRouting("java", hashing), 6) == 0
+
+
+def test_a_key_of_bytes_is_hashed_in_its_base64_form() -> None:
+    """Not as the bytes themselves, although those would be a fine text here."""
+    java = KeyRouting("java", "Murmur3_32Hash")
+    assert java.hash_of(b"key") == java.hash_of("a2V5") != java.hash_of("key")
+
+
+def test_a_broken_surrogate_is_hashed_as_the_question_mark_java_makes_of_it() -> None:
+    java = KeyRouting("java", "Murmur3_32Hash")
+    assert java.hash_of("a\ud800") == java.hash_of("a?")
+    assert PYTHON_DEFAULT.hash_of("a\ud800") == boost_hash(utf8("a?"))
 
 
 # apache/pulsar-client-go pulsar/internal/hash_test.go
@@ -110,10 +180,10 @@ def test_what_is_not_decided_by_the_key() -> None:
     assert {client for client, partition in empty.items() if partition is not None} == {"java", "cpp", "node", "rust"}
 
 
-def test_one_partition_hashes_nothing() -> None:
-    for client, family in ROUTING_CLIENTS.items():
-        route = route_key("k", KeyRouting(client, family.default.scheme), 1)
-        assert (route.partition, route.division) == (0, None)
+def test_of_one_partition_every_key_has_it_whatever_the_client() -> None:
+    for routing in every_routing():
+        for key in ("k", "", b"k", None):
+            assert route_key(key, routing, 1).partition == partition_of(key, routing, 1) == 0
 
 
 def test_defaults_and_refusals() -> None:

@@ -10,9 +10,9 @@ from collections import Counter
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.keys import Message, partition_of_key
+from engine.routing.clients import Message
 from engine.routing.routers import PartialRoundRobinRouter, partial_round_robin
-from tests.engine.routing.walks import keyless, walk
+from tests.engine.routing.walks import keyless, partition_of_key, walk
 
 
 def test_ten_messages_meet_as_many_partitions_as_the_limit_says() -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.routing.keys import KeyMoves, Message, moved_keys, partition_of_key
+from engine.routing.clients import Message
+from engine.routing.growth import KeyMoves, moved_keys
 from engine.routing.producers.model import ProducersState, Sent, Updated
 from engine.routing.producers.producer import create, send
 from engine.routing.producers.settings import JAVA, PYTHON, Client, Routing
@@ -29,6 +30,7 @@ from engine.routing.routers import (
     route,
 )
 from tests.engine.routing.fleets import EAGER, LAZY, created, done, events, fleet, topic_of
+from tests.engine.routing.walks import partition_of_key
 
 MINUTE_MS = 60_000
 

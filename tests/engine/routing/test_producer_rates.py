@@ -33,7 +33,7 @@ def topic(partitions: int) -> ProducersState:
 
 
 def with_producer(
-    state: ProducersState, routing: Routing, client: str = "Java", *, lazy: bool = True
+    state: ProducersState, routing: Routing, client: str = "java", *, lazy: bool = True
 ) -> ProducersState:
     one = ProducerSettings(client=CLIENTS[client], lazy_start_partitioned_producers=lazy)
     return accepted(steps.add_producers(state, 1, one, routing, allow_limit_above=True))
@@ -123,8 +123,8 @@ def test_what_a_full_partition_and_a_lost_one_do_to_a_rate() -> None:
 
 
 def test_rates_add_up_over_clients_and_on_a_topic_of_another_size() -> None:
-    state = with_producer(topic(4), Routing("SinglePartition"), "Java")
-    state = with_producer(state, Routing(), "Python", lazy=False)
+    state = with_producer(topic(4), Routing("SinglePartition"), "java")
+    state = with_producer(state, Routing(), "python", lazy=False)
     state = rated(rated(state, 0, SendRate(100.0)), 1, SendRate(8.0, keys=3))
     total = flow_on(state, 4)
     assert total == pytest.approx(flow_of(state).msgs_per_sec)

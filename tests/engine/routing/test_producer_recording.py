@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.routing.clients import PYTHON_DEFAULT
 from engine.routing.producers.model import OpenReason, PartitionedProducer
 from engine.routing.producers.producer import close, create, send
 from engine.routing.producers.settings import PYTHON, ProducerSettings
@@ -53,7 +54,7 @@ def after_sends(
 
 
 def test_a_lazy_producer_of_a_single_partition_opens_others_for_keys_only() -> None:
-    router = SinglePartitionRouter(started(2), "BoostHash")
+    router = SinglePartitionRouter(started(2), PYTHON_DEFAULT)
     producer, topic = created(replace(LAZY, producer_name="lazy-single"), router, topic_of(PARTITIONS))
     assert shown(topic) == recorded(2)
     producer, topic = after_sends(producer, topic, [None] * 10)
@@ -64,7 +65,7 @@ def test_a_lazy_producer_of_a_single_partition_opens_others_for_keys_only() -> N
 
 
 def test_a_lazy_producer_going_round_opens_the_next_partition_with_its_first_message() -> None:
-    router: Router = round_robin(started(5), batching=False, hashing="BoostHash")
+    router: Router = round_robin(started(5), batching=False, keys=PYTHON_DEFAULT)
     producer, topic = created(replace(LAZY, producer_name="lazy-rr"), router, topic_of(PARTITIONS))
     assert shown(topic) == recorded(5)
     for step, messages in ((6, 1), (7, 1), (8, 1), (9, 10)):

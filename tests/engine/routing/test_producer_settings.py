@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import Rejection
+from engine.routing.clients import KeyRouting
 from engine.routing.producers.settings import (
     CLIENTS,
     CPP,
@@ -80,15 +81,16 @@ def test_a_client_s_routing_makes_its_router(client: Client, routing: Routing, k
     router = new_router(routing, client, 6, "seed", now_ms=70)
     assert isinstance(router, kind)
     if not isinstance(router, PartialRoundRobinRouter):
-        assert not isinstance(router, Rejection) and router.hashing == client.hashings[0]
+        assert not isinstance(router, Rejection) and router.keys.hashing == client.family.default.scheme
     assert router == new_router(routing, client, 6, "seed", now_ms=70)
 
 
 def test_a_router_hashes_and_switches_as_the_routing_says() -> None:
     java = new_router(Routing(hashing="Murmur3_32Hash", switch_ms=7), JAVA, 6, "seed")
-    assert isinstance(java, RoundRobinRouter) and (java.hashing, java.switch_ms) == ("Murmur3_32Hash", 7)
-    other = new_router(Routing(), replace(CPP, hashings=("JavaStringHash",)), 6, "seed", now_ms=70)
-    assert isinstance(other, BatchRoundRobinRouter) and (other.hashing, other.last_change_ms) == ("JavaStringHash", 70)
+    assert isinstance(java, RoundRobinRouter) and (java.keys.hashing, java.switch_ms) == ("Murmur3_32Hash", 7)
+    other = new_router(Routing(hashing="JavaStringHash"), CPP, 6, "seed", now_ms=70)
+    assert isinstance(other, BatchRoundRobinRouter)
+    assert (other.keys, other.last_change_ms) == (KeyRouting("cpp", "JavaStringHash"), 70)
 
 
 def test_only_java_batches_by_default_with_round_robin_by_the_clock() -> None:
@@ -140,5 +142,5 @@ def test_a_limit_above_the_partitions_is_refused_unless_it_is_meant() -> None:
 
 
 def test_clients_are_found_by_their_names() -> None:
-    assert {name: client.name for name, client in CLIENTS.items()} == {"Java": "Java", "Python": "Python", "C++": "C++"}
-    assert replace(JAVA) == CLIENTS["Java"]
+    assert {name: client.name for name, client in CLIENTS.items()} == {"java": "Java", "python": "Python", "cpp": "C++"}
+    assert replace(JAVA) == CLIENTS["java"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from engine.hashing import java_string_hash
-from engine.routing.keys import Message
+from engine.routing.clients import Message
 from engine.routing.routers import (
     BatchRoundRobinRouter,
     PartialRoundRobinRouter,
@@ -20,7 +20,7 @@ from engine.routing.routers import (
     route,
     switch_period_ms,
 )
-from tests.engine.routing.walks import keyless, walk
+from tests.engine.routing.walks import ROUTINGS, keyless, walk
 
 KEYS = [Message(f"key-{number}") for number in range(50)]
 
@@ -76,7 +76,7 @@ def test_the_single_partition_stays_when_partitions_are_added() -> None:
 
 def test_an_empty_key_takes_a_turn_for_the_python_client_only() -> None:
     for hashing, taken in (("JavaStringHash", [0, 0, 0]), ("BoostHash", [4, 5, 0])):
-        router = round_robin(4, batching=False, hashing=hashing)  # type: ignore[arg-type]
+        router = round_robin(4, batching=False, keys=ROUTINGS[hashing])
         assert walk(router, [Message("")] * 3, 6)[1] == taken
 
 

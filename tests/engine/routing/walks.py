@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from engine.routing.keys import Message
+from engine.routing.clients import JAVA_DEFAULT, PYTHON_DEFAULT, KeyRouting, Message, partition_of
 from engine.routing.routers import Router, route
+
+ROUTINGS: Final = {
+    "JavaStringHash": JAVA_DEFAULT,
+    "Murmur3_32Hash": KeyRouting("java", "Murmur3_32Hash"),
+    "BoostHash": PYTHON_DEFAULT,
+}
+"""A client with each hash that producers of the simulation can have."""
+
+
+def hash_of(key: str, hashing: str) -> int:
+    return ROUTINGS[hashing].hash_of(key)
+
+
+def partition_of_key(key: str, hashing: str, partitions: int) -> int:
+    result = partition_of(key, ROUTINGS[hashing], partitions)
+    assert result is not None
+    return result
 
 
 def walk(

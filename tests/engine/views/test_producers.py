@@ -12,7 +12,7 @@ from engine.cluster.state import shown_places
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
-from engine.routing.keys import HASHING_SCHEMES
+from engine.routing.clients import JAVA_DEFAULT, every_routing
 from engine.views.producers.answers import growth_view, known_keys_view, route_answer, send_answer, statistics_view
 from engine.views.producers.counts import CURVE_POINTS, curve_partitions
 from engine.views.producers.document import producers_document
@@ -178,7 +178,9 @@ def test_a_send_is_explained_before_it_happens_and_beside_the_other_clients() ->
     answer = send_answer(timeline, ORDERS, 1, "order-1")
     assert not isinstance(answer, Rejection)
     assert answer.explanation.route.partition == answer.explanation.result.partition == 0
-    assert {scheme for scheme, _ in answer.elsewhere} == set(HASHING_SCHEMES) - {"JavaStringHash"}
+    assert {(other.client, other.hashing) for other in answer.elsewhere} == {
+        (routing.client, routing.hashing) for routing in every_routing() if routing != JAVA_DEFAULT
+    }
     alone = send_answer(timeline, ORDERS, 1, None)
     assert not isinstance(alone, Rejection) and alone.elsewhere == ()
     unknown = send_answer(timeline, ORDERS, 9, None)
@@ -237,11 +239,11 @@ def test_growing_by_a_factor_leaves_each_key_where_its_old_remainder_was() -> No
         for before, after in zip(each.before, each.after, strict=True):
             assert before is not None and after is not None and after % 6 == before
         assert each.moves == (each.before != each.after)
-        assert each.disagrees == (each.after[0] != each.after[2])
+        assert each.disagrees == (each.java[1] != each.python[1]) == (each.after[0] != each.after[2])
     assert view.disagreeing == sum(key.disagrees for key in view.keys)
-    for at, scheme in enumerate(view.schemes):
-        assert scheme.moved == sum(key.before[at] != key.after[at] for key in view.keys)
-        assert scheme.expected_share == 0.5
+    for at, alike in enumerate(view.clients):
+        assert alike.moved == sum(key.before[at] != key.after[at] for key in view.keys)
+        assert alike.expected_share == 0.5
 
 
 def test_partitions_that_shrink_and_none_at_all_are_refused_by_name() -> None:

@@ -102,7 +102,9 @@ def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described()
 def test_the_schema_knows_every_client_access_mode_and_kind_of_step() -> None:
     members = schema_of("producers")["properties"]
     row = members["producers"]["items"]["properties"]
-    assert set(row["client"]["enum"]) == set(CLIENTS) and set(row["access_mode"]["enum"]) == set(ACCESS_MODES)
+    assert set(row["client"]["enum"]) == {client.name for client in CLIENTS.values()} and set(
+        row["access_mode"]["enum"]
+    ) == set(ACCESS_MODES)
     kinds = {kind_of(command.__new__(command)) for command in get_args(Command)}
     assert kinds == set(members["timeline"]["properties"]["kinds"]["items"]["enum"])
     assert kinds < set(members["events"]["items"]["properties"]["kind"]["enum"])

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.errors import Rejection
-from engine.routing.keys import Message
+from engine.routing.clients import KeyRouting, Message
 from engine.routing.publishers import PublisherGroups, PublisherStats, aggregate_publishers, grouped
 from engine.routing.routers import (
     PartialRoundRobinRouter,
@@ -90,13 +90,12 @@ def check_router(line: Line) -> None:
         check_partial(line)
         return
     router: Router
+    keys = KeyRouting("java", line["hashing"])
     if line["router"] == "single":
-        router = SinglePartitionRouter(line["index"], line["hashing"])
+        router = SinglePartitionRouter(line["index"], keys)
     else:
         assert line["router"] == "roundrobin"
-        router = round_robin(
-            line["start"], batching=line["batching"], switch_ms=line["switchMs"], hashing=line["hashing"]
-        )
+        router = round_robin(line["start"], batching=line["batching"], switch_ms=line["switchMs"], keys=keys)
     for number, call in enumerate(line["calls"]):
         router, partition = route(router, Message(call["key"]), call["partitions"], call.get("timeMs", 0))
         assert partition == call["partition"], f"call {number}"

@@ -9,7 +9,7 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.publishers import PublishedPartitions, PublishedTopic, decode_publishers
 from engine.errors import Problem, Rejection
 from engine.names import partition_index
-from engine.routing.keys import HashingScheme, Message, partition_of_key
+from engine.routing.clients import KeyRouting, Message, partition_of
 from engine.routing.routers import Router, round_robin, route
 from engine.verify.report import Ledger, Rules
 from tests.lab.client_errors import error_stem
@@ -39,7 +39,7 @@ class ProducersComparison:
             self._model = ModelledProducers(rules, self._client, recording.partitions)
         self._highest_given = -1
         self._has_started = False
-        self._hashing: HashingScheme | None = None
+        self._hashing: str | None = None
 
     def go_on(self, step: Step) -> None:
         """Do what a step does and compare what it says, with the first statistics of the topic in it."""
@@ -211,12 +211,12 @@ class ProducersComparison:
             return
         for key, at in now.key_to_partition.items():
             assert self._client is not None
-            hashing = self._hashing or self._client.hashings[0]
-            if not Message(key).has_key(hashing):
+            keys = KeyRouting(self._client.word, self._hashing or self._client.family.default.scheme)
+            if keys.undecided(key):
                 self._ledger.skip("empty keys, which this client takes for no key: its router began at random")
                 continue
-            modelled = partition_of_key(key, hashing, self._recording.partitions)
-            rule = f"{hashing} of the {self._client.name} client, {self._recording.partitions} partitions"
+            modelled = partition_of(key, keys, self._recording.partitions)
+            rule = f"{keys.hashing} of the {self._client.name} client, {self._recording.partitions} partitions"
             self._ledger.compare(StepFact.KEY_PARTITION, f"key {key!r}", at, modelled, rule)
 
     def _compare_order(self, now: ProducerStep) -> None:

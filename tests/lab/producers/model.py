@@ -12,6 +12,7 @@ from typing import Final
 
 from engine.errors import Rejection
 from engine.hashing import sign_safe_mod
+from engine.routing.clients import KeyRouting
 from engine.routing.producers.model import OpenReason, PartitionedProducer, PartitionProducer
 from engine.routing.producers.producer import create, send
 from engine.routing.producers.settings import Client, ProducerSettings
@@ -132,7 +133,7 @@ class ModelledProducers:
 
     def _router(self, start: ProducerStart, settings: ProducerSettings, evidence: Evidence) -> tuple[Router, bool, int]:
         """The router, whether it can be predicted, and how many messages it was inferred from."""
-        hashing = start.hashing or self._client.hashings[0]
+        keys = KeyRouting(self._client.word, start.hashing or self._client.family.default.scheme)
         opened = self._opened(start, evidence) if settings.starts_lazily else None
         if start.routing == "PartialRoundRobin":
             return self._partial_router(start, opened, evidence.messages, lazy=settings.starts_lazily)
@@ -144,8 +145,8 @@ class ModelledProducers:
             first, used = sign_safe_mod(evidence.keyless[0] - turned, self.topic.partitions), 1
         certain = certain and first is not None
         if start.routing == "RoundRobinPartition":
-            return round_robin(first or 0, batching=False, hashing=hashing), certain, used
-        return SinglePartitionRouter(first or 0, hashing), certain, used
+            return round_robin(first or 0, batching=False, keys=keys), certain, used
+        return SinglePartitionRouter(first or 0, keys), certain, used
 
     def _opened(self, start: ProducerStart, evidence: Evidence) -> int | None:
         """The partition that a lazy producer opened: where its name is listed, or a name that nobody else explains."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from engine.routing.keys import HashingScheme
 from engine.routing.producers.settings import (
     ACCESS_MODES,
     CPP,
@@ -29,7 +28,7 @@ _ROUTERS: Final[dict[str, RouterKind]] = {
     "RoundRobinDistribution": "RoundRobinPartition",
     "RoundRobinPartition": "RoundRobinPartition",
 }
-_HASHINGS: Final[tuple[HashingScheme, ...]] = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
+_HASHINGS: Final = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
 _PARTIAL_ROUTER: Final = re.compile(r"PartialRoundRobin(?:MessageRouterImpl)?\((\d+)\)")
 _KEYLESS: Final = re.compile(r"(\d+) (?:messages? without key|more)\b")
 _NUMBERED: Final = re.compile(r"message \d+")
@@ -56,7 +55,7 @@ class ProducerStart:
     routing: RouterKind | None = "RoundRobinPartition"
     limit: int = 0
     batching: bool | None = None
-    hashing: HashingScheme | None = None
+    hashing: str | None = None
     partitions: tuple[int, ...] | None = None
     flag: bool = False
 
@@ -85,7 +84,7 @@ class ProducerStep:
     key_to_partition: Mapping[str, int] = field(default_factory=dict)
     in_order: tuple[int, ...] = ()
     batching: bool | None = None
-    hashing: HashingScheme | None = None
+    hashing: str | None = None
     id_partition: int | None = None
     producer_name: str | None = None
     result: str | None = None
@@ -184,7 +183,7 @@ def _start(options: Mapping[str, Any]) -> ProducerStart:
     )
 
 
-def _hashing(options: object) -> HashingScheme | None:
+def _hashing(options: object) -> str | None:
     name = text(members(options).get("hashing_scheme"))
     return next((known for known in _HASHINGS if known == name), None)
 

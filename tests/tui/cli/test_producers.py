@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Final
 
+import mmh3
 import pytest
 
-from engine.hashing import java_string_hash
-from engine.routing.keys import boost_hash
+from engine.hashing import boost_hash, java_string_hash
+from engine.routing.clients import ROUTING_CLIENTS
 from tests.tui.cli.conftest import Run
 
 FEW = ("new", "--producers", "3", "--partitions", "6", "--lazy", "--batching", "off")
@@ -107,6 +109,7 @@ HASHES: Final[dict[str, Callable[[str], int]]] = {
     "java": java_string_hash,
     "python": lambda key: boost_hash(key.encode()),
     "cpp": lambda key: boost_hash(key.encode()),
+    "rust": lambda key: mmh3.hash(key, signed=False),
 }
 
 
@@ -118,8 +121,13 @@ def test_the_route_is_the_hash_modulo_the_partitions(run: Run, client: str, key:
     assert document["partition"] == HASHES[client](key) % 7
     page = run("explain", "route", key, "--partitions", "7", "--client", client).out
     assert page.startswith(f"partition  {document['partition']} of 0 to 6\n")
-    for scheme, partition in document["elsewhere"].items():
-        assert f"({scheme}): partition {partition}" in " ".join(page.split())
+    others = {(other["client"], other["hashing"]): other["partition"] for other in document["elsewhere"]}
+    assert len(others) == sum(len(family.hashes) for family in ROUTING_CLIENTS.values()) - 1
+    for other, hashed in HASHES.items():
+        if other != client:
+            scheme = ROUTING_CLIENTS[other].default.scheme
+            assert others[other, scheme] == hashed(key) % 7
+            assert re.search(rf"{scheme} +{others[other, scheme]} .*\b{other}\b", page)
 
 
 def test_a_route_without_a_key_is_the_routers(run: Run) -> None:
@@ -136,8 +144,15 @@ def test_a_route_without_a_key_is_the_routers(run: Run) -> None:
         ((), "which key?"),
         (("k", "--no-key"), "which key?"),
         (("hex:0",), "not hexadecimal"),
+        (("", "--client", "go"), "--client: the empty key is no key for Go"),
+        (("hex:00ff", "--client", "rust"), "--client: Rust (pulsar-rs) takes texts as keys"),
+        (("k", "--client", "php"), "--client: PHP (pulsar-client-php) takes a random partition"),
+        (("k", "--client", "go", "--partial", "2"), "the Go client has no partial round robin"),
         (("k", "--partial", "99"), "--partial: a limit of 99 is above"),
-        (("k", "--client", "python", "--hashing", "Murmur3_32Hash"), "--hashing: the Python client does not hash"),
+        (
+            ("k", "--client", "python", "--hashing", "Murmur3_32Hash"),
+            "--hashing: Murmur3_32Hash is not a hash of python",
+        ),
     ],
 )
 def test_a_route_that_cannot_be_asked_says_why(run: Run, words: tuple[str, ...], message: str) -> None:
@@ -149,8 +164,9 @@ def test_a_route_that_cannot_be_asked_says_why(run: Run, words: tuple[str, ...],
 
 def test_a_growth_tells_what_moves_for_whom(run: Run) -> None:
     document = json.loads(run("partitions", "--from", "6", "--to", "12", "--generated", "300", "--json").out)
-    by_name = {each["hashing"]: each for each in document["schemes"]}
-    for name, hashed in (("JavaStringHash", HASHES["java"]), ("BoostHash", HASHES["python"])):
+    by_name = {each["label"]: each for each in document["clients"]}
+    assert set(by_name) == {"java", "java/Murmur3_32Hash", "cpp", "cpp/JavaStringHash", "go", "rust"}
+    for name, hashed in (("java", HASHES["java"]), ("cpp", HASHES["python"]), ("rust", HASHES["rust"])):
         moved = sum(hashed(f"key-{at}") % 6 != hashed(f"key-{at}") % 12 for at in range(300))
         assert (
             by_name[name]["moved"]

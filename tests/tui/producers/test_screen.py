@@ -226,7 +226,7 @@ def test_f_explains_what_the_next_message_would_do_and_marks_its_partition() -> 
         screen = producers_screen(app)
         assert screen.column == partition
         text = text_of(app)
-        assert f"partition {partition}" in text and "JavaStringHash" in text and "from Python or C++" in text
+        assert f"partition {partition}" in text and "JavaStringHash" in text and "cpp, python, node" in text
         before = app.store.timeline.length
         await pilot.press("escape")
         await pilot.pause()
@@ -277,5 +277,23 @@ def test_statistics_of_very_many_objects_are_added_up_only_when_asked_for() -> N
         await pilot.pause()
         assert "4 statistics by position:" in text_of(app)
         assert app.focused is not None and app.focused.id == "merged"
+
+    run(app, story)
+
+
+def test_r_gives_a_rate_and_the_bars_show_it() -> None:
+    app = producers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("r", "ctrl+u", *"900", "down", "ctrl+u", *"250", "down", *"k1", "down", "5", "enter")
+        await pilot.pause()
+        assert "one key or several" in text_of(app)
+        await pilot.press("backspace", "enter")
+        await pilot.pause()
+        view = producers_screen(app).now
+        row = view.producers[producers_screen(app).selected]
+        assert (row.msgs_per_sec, row.msg_bytes) == (900.0, 250)
+        assert view.rates is not None and view.rates.msgs_per_sec.max() == view.rates.msgs_per_sec.sum() == 900.0
+        assert "at most 900" in text_of(app)
 
     run(app, story)

@@ -78,7 +78,7 @@ def explain_key(
             raise
         return FINE
     sticky = sticky_key(metadata, who.behaviour)
-    key_way = way_of(who, routed, metadata)
+    who, key_way = way_of(who, routed, metadata)
     explanation = explained(
         who.selector, sticky.data, draining=who.delivery.draining if who.delivery is not None else None
     )

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 @click.command("keys")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--of", "consumer", metavar="CONSUMER", help="Only this one, by its name or #ID.")
+@click.option(
+    "--partition", metavar="N", type=click.IntRange(min=0), help="Only this partition, and the keys that go to it."
+)
 @routing_options
 @sharing_options
 @known_key_options
@@ -31,6 +34,7 @@ def keys_command(
     *,
     path: str | None,
     consumer: str | None,
+    partition: int | None,
     routed: RoutingChoice,
     sharing: SharingChoice,
     known: KeyChoice,
@@ -41,14 +45,14 @@ def keys_command(
 
     With --of it is about one consumer. Without it, about all: shares, the spread of the known keys compared with what
     chance gives, and what explains the difference. Known keys are --key, --keys, --generated, or those of the
-    recording. With --partitions it also says how the keys are spread over them, and which consumers never get a key
-    of some.
+    recording. Of a partitioned topic, recorded or with --partitions, it also says how the keys are spread over the
+    partitions, and which consumers never get a key of some.
 
-    Example: ringside keys --consumers a,b,c --key order-17
+    Examples: ringside keys --consumers a,b,c --key order-17; ringside keys answers/ --partition 2
     """
     from tui.cli.key_options import known_keys
     from tui.cli.printers import key_answers as printer
-    from tui.cli.sharing import owned_by, sharing_of, spread_of
+    from tui.cli.sharing import keys_at, narrowed, owned_by, sharing_of, spread_of
 
     who = sharing_of(sharing, path)
     if not who.selector.consumers:
@@ -57,8 +61,12 @@ def keys_command(
         )
         raise InputError(what)
     counts = known_keys(known) if known.named else dict(who.keys)
+    all_counts = counts
+    if partition is not None or who.differs:
+        who = narrowed(who, routed, partition)
+        counts = keys_at(who, routed, counts)
     if consumer is not None:
-        if routed.named is not None:
+        if routed.named is not None and partition is None:
             raise click.UsageError(f"{routed.named} is about all consumers; leave out --of")
         owned = owned_by(who, _consumer_named(who, consumer), counts)
         if as_json:
@@ -68,7 +76,7 @@ def keys_command(
         return FINE
     from engine.keyshared.luck import luck_of
 
-    luck, partitions = luck_of(who.selector, counts), spread_of(who, routed, counts)
+    luck, partitions = luck_of(who.selector, counts), spread_of(who, routed, all_counts)
     if as_json:
         write_out(json_text(printer.spread_document(who, luck, partitions)))
     else:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import InputError, Rejection
-from engine.text import counted
+from engine.text import counted, listed
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options
 from tui.cli.options import as_typed, ascii_option, json_option
 from tui.cli.output import json_text, plain_values, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.key_answers import other_clients
 from tui.cli.producer_options import client_option, limit_above_option, partial_option, router_of, router_option
 from tui.kit.wording import percent, safe_name, shorten_middle
 
@@ -21,17 +22,10 @@ if TYPE_CHECKING:
 
     from engine.views.producers.answers import GrowthView, KeyGrowth, RouteAnswer
 
-_HASHINGS = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
 _LABEL_CELLS: Final = 11
 BYTES_SHOWN: Final = 64
 KEYS_SHOWN: Final = 40
 _KEY_CELLS: Final = 30
-_KEY_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
-CLIENTS: Final = {
-    "JavaStringHash": "Java",
-    "Murmur3_32Hash": "Java with Murmur3_32Hash",
-    "BoostHash": "Python and C++",
-}
 
 
 @click.command("route")
@@ -42,7 +36,7 @@ CLIENTS: Final = {
 @router_option
 @partial_option
 @limit_above_option
-@click.option("--hashing", type=click.Choice(_HASHINGS), help="The hashing scheme (the client's default).")
+@click.option("--hashing", metavar="NAME", help="The client's hash, such as Murmur3_32Hash (its default).")
 @click.option("--batching", type=click.Choice(["on", "off"]), help="Batching (the client's default).")
 @click.option("--now", "now_ms", metavar="MS", type=int, default=0, show_default=True, help="The clock, for batching.")
 @click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For what a client draws at random.")
@@ -66,10 +60,11 @@ def explain_route(
 ) -> int:
     """Say to which of N partitions a message with KEY goes, and why: bytes, hash, remainder.
 
-    A key of bytes is written hex:00ff or base64:AP8=. The other clients' answers are listed too, since the same key
-    can go to another partition from Java than from Python.
+    A key of bytes is written hex:00ff or base64:AP8=. The answers of all other clients are listed too, since the same
+    key can go to another partition from Java than from Python. Messages without a key are computed for Java, C++ and
+    Python.
 
-    Example: ringside explain route order-17 --partitions 12 --client java
+    Example: ringside explain route order-17 --partitions 12 --client go
     """
     if (key is None) is not no_key:
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
@@ -108,10 +103,11 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
 
     Example: ringside partitions --from 6 --to 8 --key order-17
     """
+    from engine.routing.clients import routed_bytes
     from engine.views.producers.answers import growth_view
     from tui.cli.key_options import known_keys
 
-    keys = [_hashed_text(key) for key in known_keys(known)]
+    keys = [routed_bytes(key) for key in known_keys(known)]
     growth = growth_view(keys, before, before if after is None else after)
     if isinstance(growth, Rejection):
         option = "--to" if after is not None and growth.error == "NotSupportedException" else "--from"
@@ -133,16 +129,6 @@ def _key(text: str | None) -> str | bytes | None:
     return data if text.startswith(("hex:", "base64:")) else data.decode("utf-8")
 
 
-def _hashed_text(key: bytes) -> str:
-    """The text that clients hash; for bytes that are not text it is their base64 form."""
-    from engine.routing.keys import Message
-
-    try:
-        return key.decode("utf-8")
-    except UnicodeDecodeError:
-        return Message.of_key_bytes(key).key or ""
-
-
 def route_lines(answer: RouteAnswer) -> list[str]:
     """The answer first, then every step to it, and the other clients' answers."""
     explanation = answer.explanation
@@ -154,19 +140,13 @@ def route_lines(answer: RouteAnswer) -> list[str]:
         more = f" ... ({len(data)} in all)" if len(data) > BYTES_SHOWN else f" ({len(data)})"
         lines += _labelled("bytes", data[:BYTES_SHOWN].hex(" ") + more if data else "none: the key is empty")
         lines += _labelled(
-            "hash", f"{explanation.key.hashing}: {explanation.key.raw}, as Pulsar takes it {explanation.key.value}"
+            "hash", f"{explanation.key.hashing}: {explanation.key.raw}, divided as {explanation.key.value}"
         )
     if explanation.chosen:
         lines += _labelled("chosen", ", ".join(map(str, explanation.chosen)))
-    for scheme, partition in answer.elsewhere:
-        lines += _labelled("else", f"{CLIENTS[scheme]} ({scheme}): {_place(partition, explanation.partition)}")
+    if answer.elsewhere:
+        lines += ["", *table(other_clients(answer.elsewhere), ("<", ">", "<"))]
     return lines
-
-
-def _place(partition: int | None, mine: int) -> str:
-    if partition is None:
-        return "no key at all there, so its router decides"
-    return f"partition {partition}" + (", the same" if partition == mine else ", another one")
 
 
 def route_document(answer: RouteAnswer) -> dict[str, Any]:
@@ -177,7 +157,7 @@ def route_document(answer: RouteAnswer) -> dict[str, Any]:
         "partitions": answer.partitions,
         "client": answer.client,
         "explanation": plain_values(answer.explanation),
-        "elsewhere": dict(answer.elsewhere),
+        "elsewhere": plain_values(answer.elsewhere),
     }
 
 
@@ -187,12 +167,13 @@ def growth_lines(view: GrowthView) -> list[str]:
     head = f"from {view.before} to {counted(view.after, 'partition')}" if grows else counted(view.before, "partition")
     lines = [f"{head}, {counted(len(view.keys), 'key')}"]
     if grows:
-        rows = [("hash", "keys that move", "of random keys", "")]
-        for scheme in view.schemes:
-            share = f" ({percent(scheme.moved / len(view.keys))})" if view.keys else ""
-            moved = f"{scheme.moved}{share}" if view.keys else ""
-            rows.append((scheme.hashing, moved, percent(scheme.expected_share), scheme.clients))
+        rows = [("hash", "keys that move", "of random keys", "of clients")]
+        for alike in view.clients:
+            share = f" ({percent(alike.moved / len(view.keys))})" if view.keys else ""
+            moved = f"{alike.moved}{share}" if view.keys else ""
+            rows.append((alike.hashing, moved, percent(alike.expected_share), ", ".join(alike.clients)))
         lines += table(rows, ("<", ">", ">", "<"), indent="  ")
+        lines += wrapped(f"{listed(view.random)} by default: any partition, whatever the key", first="  ")
         lines += wrapped("messages of a key that moves are in two partitions, with no order between them", first="  ")
     disagree = f"{view.disagreeing} of {counted(len(view.keys), 'key')}, " if view.keys else ""
     lines += wrapped(
@@ -207,17 +188,19 @@ def _keys(view: GrowthView) -> Iterator[str]:
         return
     # The most telling keys come first, in the order given.
     ordered = sorted(view.keys, key=lambda key: not (key.moves or key.disagrees))
-    rows = [("key", "Java", "Murmur3", "Python", ""), *(_key_row(row) for row in ordered[:KEYS_SHOWN])]
+    labels = [alike.label.replace("_32Hash", "").replace("StringHash", "") for alike in view.clients]
+    numbers: list[Align] = [">" for _ in labels]
+    rows = [("key", *labels, ""), *(_key_row(row) for row in ordered[:KEYS_SHOWN])]
     yield ""
-    yield from table(rows, _KEY_ALIGNS, indent="  ")
+    yield from table(rows, ("<", *numbers, "<"), indent="  ")
     if len(ordered) > KEYS_SHOWN:
         yield f"  and {len(ordered) - KEYS_SHOWN:,} more (--json has them all)"
 
 
 def _key_row(key: KeyGrowth) -> tuple[str, ...]:
     places = [_change(before, after) for before, after in zip(key.before, key.after, strict=True)]
-    name = shorten_middle(safe_name(key.key), _KEY_CELLS) or '""'
-    return (name, *places, "clients disagree" if key.disagrees else "")
+    name = shorten_middle(safe_name(key.key), _KEY_CELLS) if key.key else '""'
+    return (name, *places, "java ≠ python" if key.disagrees else "")
 
 
 def _change(before: int | None, after: int | None) -> str:
@@ -227,20 +210,21 @@ def _change(before: int | None, after: int | None) -> str:
 
 
 def growth_document(view: GrowthView) -> dict[str, Any]:
-    """The same as plain values; partitions by hashing scheme."""
-    names = [scheme.hashing for scheme in view.schemes]
+    """The same as plain values; partitions by the label of the clients that hash alike."""
+    labels = [alike.label for alike in view.clients]
     return {
         "format": "ringside.partitions/1",
         "from": view.before,
         "to": view.after,
-        "schemes": plain_values(view.schemes),
+        "clients": plain_values(view.clients),
+        "random": list(view.random),
         "disagreeing": view.disagreeing,
         "expected_disagreeing": view.expected_disagreeing,
         "keys": [
             {
                 "key": key.key,
-                "before": dict(zip(names, key.before, strict=True)),
-                "after": dict(zip(names, key.after, strict=True)),
+                "before": dict(zip(labels, key.before, strict=True)),
+                "after": dict(zip(labels, key.after, strict=True)),
                 "moves": key.moves,
                 "clients_disagree": key.disagrees,
             }

@@ -169,9 +169,8 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
 
     A and B are result folders, as paths or URIs, of which the latest runs are compared. For two runs of one folder name
     it and their ids, which are the names of the files in OUT/runs: ringside fleet diff OUT RUN_ID RUN_ID. Everything is
-    counted, and each list has the first
-    --top rows. Owners are computed by the rule in force, not what brokers reported. What one of the runs lacks is not
-    compared, and the page says so. Needs no Spark.
+    counted, and each list has the first --top rows. Owners are computed by the rule in force, not what brokers
+    reported. What one of the runs lacks is not compared, and the page says so. Needs no Spark.
 
     --fail-on takes moved (also in %), moved_subscriptions, worse, better, verdicts, idle and spare_msg_rate (how much
     they rose in all), new_findings, gone_findings, and appeared and vanished of topics, subscriptions and brokers, such

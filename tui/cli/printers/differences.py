@@ -80,7 +80,8 @@ def sum_lines(view: DifferenceView) -> Iterator[str]:
     """How much moves over all subscriptions."""
     sums = sums_of(view)
     if not sums.items:
-        yield "no partition is on both sides"
+        if not any(one.noun == SLOT and one.verdict is not None for one in view.subscriptions):
+            yield "no partition is on both sides"
         return
     share = percent(sums.moved / sums.items)
     text = f"{sums.moved:,} of {counted(sums.items, 'partition')} ({share}) move, at least {sums.least:,} must"

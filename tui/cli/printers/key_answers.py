@@ -12,12 +12,13 @@ from engine.keyshared.keys import KeySource, StickyKey, text_of_key
 from engine.keyshared.luck import Luck
 from engine.keyshared.model import Consumer
 from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, slots_by_consumer
+from engine.routing.clients import OtherRoute, alike
 from engine.text import counted
 from engine.views.failover.table import letter_tag
 from engine.views.keys.answers import key_sentence
 from engine.views.keys.document import partitions_document
 from engine.views.keys.model import PartitionsView
-from engine.views.keys.path import KeyPath, OtherRoute
+from engine.views.keys.path import KeyPath
 from engine.views.keys.words import VERDICTS, luck_sentence, verdict_text
 from engine.views.reported.document import reported_document
 from tui.cli.output import plain_values
@@ -95,15 +96,16 @@ def _others(rivals: tuple[Rival, ...]) -> list[str]:
 
 def _elsewhere(way: KeyPath) -> list[str]:
     """Where all other clients send the key: one line for each hash and its partition."""
-    clients: dict[tuple[str, int | None], list[OtherRoute]] = {}
-    for other in way.others:
-        clients.setdefault((other.hashing, other.partition), []).append(other)
-    rows = [("hash", "partition", "of clients")]
-    for (hashing, partition), others in clients.items():
-        words = ", ".join(other.client for other in others)
-        place = "any" if partition is None else str(partition)
-        rows.append((hashing, place, words))
-    return ["", *table(rows, ("<", ">", "<"))]
+    return ["", *table(other_clients(way.others), ("<", ">", "<"))]
+
+
+def other_clients(others: tuple[OtherRoute, ...]) -> list[tuple[str, str, str]]:
+    """Rows for each hash and its partition, with the clients that have it, under their headings."""
+    rows = [
+        (hashing, "any" if partition is None else str(partition), ", ".join(clients))
+        for hashing, partition, clients in alike(others)
+    ]
+    return [("hash", "partition", "of clients"), *rows]
 
 
 def explained_document(
@@ -277,6 +279,7 @@ def _head(who: Sharing) -> dict[str, Any]:
         "client_side_technique": who.mode is SharingMode.CONSISTENT_STICKY,
         "release": who.behaviour.label,
         "subscription": who.subscription or None,
+        "partition": who.partition,
         "connected": len(who.selector.consumers),
     }
 
@@ -284,9 +287,9 @@ def _head(who: Sharing) -> dict[str, Any]:
 def _whose(who: Sharing) -> str:
     technique = " (a technique of clients on top of sticky)" if who.mode is SharingMode.CONSISTENT_STICKY else ""
     name = f"subscription {safe_name(who.subscription)}, " if who.subscription else ""
-    return (
-        f"{name}{counted(len(who.selector.consumers), 'consumer')}, {who.mode.value}{technique}, {who.behaviour.label}"
-    )
+    name += "" if who.partition is None else f"partition {who.partition}, "
+    consumers = counted(len(who.selector.consumers), "consumer")
+    return f"{name}{consumers}, {who.mode.value}{technique}, {who.behaviour.label}"
 
 
 def _waiting(who: Sharing, explanation: KeyExplanation) -> str:
