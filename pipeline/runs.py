@@ -215,9 +215,13 @@ def new_run(
             _remove_strays(draft)
             base = Tables(target) if alone else tables_if_there(target)
             _publish(draft, base, about, backfill=backfill)
-        _remove_old(target, published, keep)
     except OSError as fault:
         raise RingsideError(_sentence(target, fault)) from fault
+    try:
+        _remove_old(target, published, keep)
+    except OSError as fault:
+        what = fault.strerror or first_line(fault)
+        raise RingsideError(f"run {about.run_id} is there, but older runs in {target} stay: {what}") from fault
 
 
 @contextmanager
