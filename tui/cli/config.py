@@ -34,21 +34,36 @@ max-input = "2GB"
 [keys]
 # One more key for what another key does: here K kills, as x does.
 # "K" = "x"
+
+# A cluster by its name: ringside live @prod, ringside why @prod. Files of secrets are named, never written here.
+# [clusters.prod]
+# url = "https://pulsar.example:8443"
+# token-file = "~/.pulsar/prod.token"
+# namespace = ["shop/orders"]
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A running cluster that the user gave a name: its address, and the options that commands get with it."""
+
+    url: str
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """``settings`` that apply, as written; ``defaults`` are the same by the names of the commands' parameters.
 
-    ``keys``: one more key -> the key whose meaning it has, both as written. ``problems`` are sentences about what was
-    left out.
+    ``keys``: one more key -> the key whose meaning it has, both as written. ``clusters`` by their names. ``problems``
+    are sentences about what was left out.
     """
 
     path: Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
+    clusters: Mapping[str, Named] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
@@ -89,13 +104,19 @@ def _config(path: Path, document: Mapping[str, Any]) -> Config:
     settings: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
     keys: dict[str, str] = {}
+    clusters: dict[str, Named] = {}
     problems: list[str] = []
     for name, value in document.items():
         if name == "keys":
             problems += _take_keys(value, keys)
             continue
+        if name == "clusters":
+            problems += _take_clusters(value, clusters)
+            continue
         if name not in _SETTINGS:
-            problems.append(f"{name!r} is not a setting; there are {', '.join((*_SETTINGS, '[keys]'))}")
+            problems.append(
+                f"{name!r} is not a setting; there are {', '.join((*_SETTINGS, '[keys]', '[clusters.NAME]'))}"
+            )
             continue
         parameter, convert, wanted = _SETTINGS[name]
         try:
@@ -103,7 +124,7 @@ def _config(path: Path, document: Mapping[str, Any]) -> Config:
             settings[name] = value
         except ValueError:
             problems.append(f"{name} = {value!r}: it is {wanted}")
-    return Config(path, settings, defaults, keys, tuple(problems))
+    return Config(path, settings, defaults, keys, clusters, tuple(problems))
 
 
 def _take_keys(value: object, keys: dict[str, str]) -> list[str]:
@@ -113,6 +134,52 @@ def _take_keys(value: object, keys: dict[str, str]) -> list[str]:
     wrong = [name for name, meant in value.items() if not isinstance(meant, str)]
     keys.update((name, meant) for name, meant in value.items() if isinstance(meant, str))
     return [f'[keys] {name!r}: it is a key in quotes, such as "x"' for name in wrong]
+
+
+def _take_clusters(value: object, clusters: dict[str, Named]) -> list[str]:
+    """Take over the clusters that can be used, and report the others."""
+    from tui.sources.cluster.addresses import is_url
+
+    if not isinstance(value, dict):
+        return ['clusters are tables: [clusters.NAME], and below it url = "https://HOST:PORT"']
+    problems = []
+    for name, table in value.items():
+        where = f"[clusters.{name}]"
+        members = table if isinstance(table, dict) else {}
+        unknown = [member for member in members if member != "url" and member not in _CLUSTER_OPTIONS]
+        options = [(f"--{member}", texts_of(members[member])) for member in _CLUSTER_OPTIONS if member in members]
+        wrong = [option.removeprefix("--") for option, texts in options if not texts]
+        if not isinstance(members.get("url"), str) or not is_url(members["url"]):
+            problems.append(f'{where}: url is the address of its admin API, such as "https://HOST:PORT"')
+        elif unknown or wrong:
+            known = ", ".join(("url", *_CLUSTER_OPTIONS))
+            problems += [f"{where} {member!r} is not known; there are {known}" for member in unknown]
+            problems += [f"{where} {member}: it is a text" for member in wrong]
+        else:
+            given = tuple(word for option, texts in options for text in texts for word in (option, text))
+            clusters[name] = Named(members["url"], given)
+    return problems
+
+
+_CLUSTER_OPTIONS: Final = (
+    *("token-file", "basic-file", "client-conf", "ca-file", "cert-file", "key-file"),
+    "namespace",
+)
+"""Members of a cluster that are options of every command that reads one; ``~`` is the user's home."""
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """A text, or several; none where it is something else.
+
+    >>> texts_of("a"), texts_of(["a", "b"]), texts_of(3), texts_of(["a", 3])
+    (('a',), ('a', 'b'), (), ())
+    """
+    texts = value if isinstance(value, list) else [value]
+    return (
+        tuple(str(Path(text).expanduser()) if text.startswith("~") else text for text in texts)
+        if all(isinstance(text, str) for text in texts)
+        else ()
+    )
 
 
 def _one_of(*texts: str) -> Callable[[Any], str]:

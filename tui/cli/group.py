@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -67,6 +68,27 @@ def takes_value(option: str, commands: Iterable[click.Command]) -> bool:
     )
 
 
+def with_clusters(args: list[str], commands: Container[str]) -> list[str]:
+    """The words, with the address and the options of a cluster in the place of its name in the settings: ``@NAME``.
+
+    Without a command the cluster is opened. Raises ``InputError`` for an unknown name where a cluster is meant.
+    """
+    at = next((at for at, arg in enumerate(args) if arg.startswith("@") and not Path(arg).exists()), None)
+    if at is None or "--" in args[:at]:
+        return args
+    from tui.cli.config import configured
+
+    clusters = configured().clusters
+    cluster = clusters.get(args[at][1:])
+    if cluster is not None:
+        words = args if at else ["live", *args]
+        return [words[0], *cluster.options, *(cluster.url if word == args[at] else word for word in words[1:])]
+    if at == 0 or args[at - 1] in commands:
+        known = ", ".join(f"@{name}" for name in clusters) or "none is"
+        raise InputError(f"{args[at]} is not in your settings ({known}); ringside config example shows a cluster there")
+    return args
+
+
 class RingsideGroup(click.Group):
     """Commands, and ``open`` where none is named: ``ringside``, ``ringside FILE``, ``ringside --once FILE``.
 
@@ -75,6 +97,7 @@ class RingsideGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the command first: the named one, or ``open``. Raises ``InputError`` for neither command nor path."""
+        args = with_clusters(args, self.commands)
         position = self._first_word(args)
         if position is None:
             wanted = args if _OWN_OPTIONS.intersection(args) or (ctx.resilient_parsing and not args) else [OPEN, *args]

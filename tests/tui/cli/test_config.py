@@ -13,7 +13,9 @@ from tests.starting import piped
 from tests.tui.cli.conftest import Run
 from tests.tui.screens_under_test import app_of, cluster, main_screen
 from tests.tui.screens_under_test import run as play
+from tui.cli.commands import ringside
 from tui.cli.config import EXAMPLE, VARIABLE, config_path, read_config
+from tui.cli.group import with_clusters
 from tui.cli.screen import keys_of_screens
 from tui.kit.bindings import more_keys
 
@@ -147,3 +149,65 @@ def test_no_key_of_any_screen_is_taken_away() -> None:
     assert {"x", "c", "q", "left_square_bracket", "ctrl+p", "comma", "f5", "B", "down"} <= used.keys()
     taken, problems = more_keys(dict.fromkeys(["a", "[", ",", "ctrl+p", "W"], "x"), used)
     assert (taken, len(problems)) == ({"W": "x"}, 4)
+
+
+CLUSTERS = """
+[clusters.prod]
+url = "https://broker:8443"
+token-file = "prod.token"
+namespace = ["shop/orders", "shop/bills"]
+[clusters.here]
+url = "http://localhost:8080"
+"""
+PROD = ["--token-file", "prod.token", "--namespace", "shop/orders", "--namespace", "shop/bills"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expanded"),
+    [
+        (["live", "@prod", "--every", "5s"], ["live", *PROD, "https://broker:8443", "--every", "5s"]),
+        (["@here"], ["live", "http://localhost:8080"]),
+        (["record", "--once", "@here", "out"], ["record", "--once", "http://localhost:8080", "out"]),
+        (["serve", "@prod"], ["serve", *PROD, "https://broker:8443"]),
+        (["why", "--topic", "@other", "x.json"], ["why", "--topic", "@other", "x.json"]),
+        (["explain", "--", "@here"], ["explain", "--", "@here"]),
+    ],
+)
+def test_a_cluster_is_meant_by_its_name(settings: Path, words: list[str], expanded: list[str]) -> None:
+    settings.write_text(CLUSTERS)
+    assert with_clusters(words, ringside.commands) == expanded
+
+
+def test_a_file_of_that_name_is_the_file(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.write_text(CLUSTERS)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "@prod").touch()
+    assert with_clusters(["why", "@prod"], ringside.commands) == ["why", "@prod"]
+
+
+def test_an_unknown_cluster_is_said_with_those_there_are(settings: Path, run: Run) -> None:
+    settings.write_text(CLUSTERS)
+    ran = run("live", "@test")
+    assert ran.code == 2 and "@prod" in ran.err and "@here" in ran.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'clusters = "x"',
+        "[clusters]\nprod = 3",
+        '[clusters.prod]\nurl = "pulsar://broker"',
+        '[clusters.prod]\nurl = "http://broker"\npassword = "x"',
+        '[clusters.prod]\nurl = "http://broker"\nnamespace = [1]',
+    ],
+)
+def test_a_cluster_that_cannot_be_used_is_reported_and_left_out(settings: Path, text: str) -> None:
+    settings.write_text(text)
+    config = read_config(settings)
+    assert len(config.problems) == 1 and not config.clusters
+
+
+def test_names_of_clusters_are_listed_without_a_password(settings: Path, run: Run) -> None:
+    settings.write_text('[clusters.prod]\nurl = "https://me:secret@broker:8443"')
+    ran = run("config", "check")
+    assert (ran.code, "secret" in ran.out) == (0, False) and "@prod is broker:8443" in ran.out

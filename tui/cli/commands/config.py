@@ -14,7 +14,7 @@ from tui.kit.wording import safe_name
 
 @click.group("config")
 def config_command() -> None:
-    """Show your own settings: colours, animation, journal, limits and keys, in one TOML file.
+    """Show your own settings: colours, animation, journal, limits, keys and clusters, in one TOML file.
 
     It is ringside/config.toml in the folder of configurations ($XDG_CONFIG_HOME, or ~/.config); RINGSIDE_CONFIG names
     another one, and empty none. Options on the command line override it.
@@ -47,6 +47,10 @@ def check(path: Path | None) -> int:
     lines = [f"{safe_name(str(wanted))}:"]
     lines += [f"  {name} = {json.dumps(value)}" for name, value in config.settings.items()]
     lines += [f"  key {more} means {meant}: {known[meant]}" for more, meant in keys.items()]
+    lines += [
+        f"  @{safe_name(name)} is {safe_name(cluster.url.rpartition('@')[2])}"
+        for name, cluster in config.clusters.items()
+    ]
     write_page(lines if len(lines) > 1 else [f"{lines[0]} nothing is set"], ascii_only=False)
     problems = (*config.problems, *(f"[keys] {clash}" for clash in wrong))
     for problem in problems:

@@ -62,10 +62,9 @@ def shown_words(words: tuple[str, ...]) -> tuple[str, ...]:
     (('live', 'http://broker:8080'), ('answers/',))
     """
     from tui.cli.commands import ringside
+    from tui.sources.cluster.addresses import is_url
 
     first = words[0] if words else ""
-    if first.startswith(("http://", "https://")):
-        return ("live", *words)
     if first in ringside.commands and first not in SHOWN:
         raise InputError(f"{first} cannot be served; {', '.join(SHOWN)}, a file, a folder or a URL can")
-    return words
+    return ("live", *words) if first not in SHOWN and any(map(is_url, words)) else words
