@@ -174,12 +174,11 @@ def texts_of(value: object) -> tuple[str, ...]:
     >>> texts_of("a"), texts_of(["a", "b"]), texts_of(3), texts_of(["a", 3])
     (('a',), ('a', 'b'), (), ())
     """
-    texts = value if isinstance(value, list) else [value]
-    return (
-        tuple(str(Path(text).expanduser()) if text.startswith("~") else text for text in texts)
-        if all(isinstance(text, str) for text in texts)
-        else ()
-    )
+    given = value if isinstance(value, list) else [value]
+    texts = [text for text in given if isinstance(text, str)]
+    if len(texts) < len(given):
+        return ()
+    return tuple(str(Path(text).expanduser()) if text.startswith("~") else text for text in texts)
 
 
 def _one_of(*texts: str) -> Callable[[Any], str]:
