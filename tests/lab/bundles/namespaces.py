@@ -214,12 +214,12 @@ def compare_broker_stats(
 
 
 def load_of(topic: TopicFacts) -> TopicLoad:
-    """Statistics of a topic as a split sees them."""
+    """Statistics of a topic as a split sees them: for a broker a rate that it does not print is none."""
     return TopicLoad(
         topic.name,
         crc32_hash(topic.name),
-        topic.msg_rate_in_msgs_per_sec,
-        topic.msg_rate_out_msgs_per_sec,
-        topic.msg_throughput_in_bytes_per_sec,
-        topic.msg_throughput_out_bytes_per_sec,
+        topic.msg_rate_in_msgs_per_sec or 0.0,
+        topic.msg_rate_out_msgs_per_sec or 0.0,
+        topic.msg_throughput_in_bytes_per_sec or 0.0,
+        topic.msg_throughput_out_bytes_per_sec or 0.0,
     )
