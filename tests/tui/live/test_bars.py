@@ -6,6 +6,7 @@ import gc
 import tracemalloc
 from contextlib import closing
 from dataclasses import replace
+from time import process_time
 from typing import Final
 
 import pytest
@@ -29,7 +30,8 @@ MOMENTS: Final = 6
 GROWTH: Final = 0.03
 """Python's own tables breathe by so much of what a dashboard holds."""
 LARGE: Final = 10_000
-LONGEST_BLOCK_S: Final = 0.05
+LONGEST_PART: Final = 0.05
+"""Of the work on a reading, which is done beside the screen: no more of it may come between two keys."""
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +75,10 @@ def test_a_reading_of_many_topics_blocks_no_key() -> None:
         get_to_know()
         first = pictures.session(large_reading(LARGE, 0))
         app = app_with(feed, pictures, first)
-        scenes = [pictures.newer(large_reading(LARGE, 10 * turn, f"c-{turn % 3}")) for turn in range(1, 3)]
+        readings = [large_reading(LARGE, 10 * turn, f"c-{turn % 3}") for turn in range(1, 3)]
+        begun_s = process_time()
+        scenes = [pictures.newer(reading) for reading in readings]
+        work_s = (process_time() - begun_s) / len(scenes)
         longest = []
 
         async def story() -> None:
@@ -90,4 +95,4 @@ def test_a_reading_of_many_topics_blocks_no_key() -> None:
 
         loop.run_until_complete(story())
     worst = max(longest, key=lambda block: block.cpu_seconds)
-    assert worst.cpu_seconds < LONGEST_BLOCK_S, worst
+    assert worst.cpu_seconds < LONGEST_PART * work_s, (worst, work_s)
