@@ -289,6 +289,8 @@ def _remove_old(root: Place, published: Sequence[str], keep: int) -> None:
     """
     there = run_ids(root)
     kept = {*there[-keep:], *(run for run in there if run not in published), result_at(root).manifest.run_id}
+    # One that another process is just publishing still has its working files.
+    kept.update(folder.name for folder in _folders(root / WORK))
     gone = {run for run in there if keep and run not in kept}
     for run in gone:
         (root / RUNS / f"{run}.json").unlink(missing_ok=True)

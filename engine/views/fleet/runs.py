@@ -94,18 +94,26 @@ def result_at(root: Root, run_id: str = "") -> ResultFolder:
     Raises ``InputError``, which says what is missing or wrong, and ``OSError`` where the folder cannot be read.
     """
     check_release(root)
+    named = run_id or _latest(root)
+    while True:
+        try:
+            if not RUN_ID.fullmatch(named):
+                raise FileNotFoundError
+            data = _text(root / RUNS / f"{named}.json")
+            return ResultFolder(root, _manifest(data, f"{root}/{RUNS}/{named}.json"))
+        except FileNotFoundError as fault:
+            now = run_id or _latest(root)
+            if now == named:
+                known = ", ".join(run_ids(root))
+                raise InputError(f"{root} has no run {named!r}" + (f"; it has {known}" if known else "")) from fault
+            named = now  # a newer run took its place meanwhile, and removed it
+
+
+def _latest(root: Root) -> str:
     try:
-        named = run_id or _text(root / LATEST).decode(errors="replace").strip()
+        return _text(root / LATEST).decode(errors="replace").strip()
     except (FileNotFoundError, NotADirectoryError) as fault:
         raise InputError(f"{root} has no result of a fleet; ringside fleet run IN OUT makes one") from fault
-    try:
-        if not RUN_ID.fullmatch(named):
-            raise FileNotFoundError
-        data = _text(root / RUNS / f"{named}.json")
-    except FileNotFoundError as fault:
-        known = ", ".join(run_ids(root))
-        raise InputError(f"{root} has no run {named!r}" + (f"; it has {known}" if known else "")) from fault
-    return ResultFolder(root, _manifest(data, f"{root}/{RUNS}/{named}.json"))
 
 
 def check_release(root: Root) -> None:
