@@ -226,15 +226,24 @@ def new_run(
 
 @contextmanager
 def _working(draft: Draft, own: Place) -> Iterator[None]:
-    """Make the folder of working files, and remove it in ``own`` at the end."""
+    """Make the folder of working files, and remove it in ``own`` at the end, also where a signal comes meanwhile."""
     ours = not draft.root.exists()
-    make_folder(draft.work)
     try:
+        make_folder(draft.work)
         yield
     finally:
-        remove_folder(own)
-        for folder in (draft.root / WORK, *([draft.root] if ours else ())):
-            _remove_empty(folder)
+        try:
+            _remove_work(draft, own, ours=ours)
+        except BaseException:
+            with suppress(OSError):
+                _remove_work(draft, own, ours=ours)
+            raise
+
+
+def _remove_work(draft: Draft, own: Place, *, ours: bool) -> None:
+    remove_folder(own)
+    for folder in (draft.root / WORK, *([draft.root] if ours else ())):
+        _remove_empty(folder)
 
 
 def _publish(draft: Draft, base: Tables, about: Manifest, *, backfill: bool) -> None:
@@ -246,17 +255,17 @@ def _publish(draft: Draft, base: Tables, about: Manifest, *, backfill: bool) -> 
         documents={name: msgspec.Raw(text) for name, text in sorted((base.documents | draft.documents).items())},
     )
     make_folder(draft.root / RUNS)
-    _put(draft.root / RUNS / f"{draft.run_id}.json", whole.text())
+    _put(draft.root / RUNS / f"{draft.run_id}.json", whole.text(), draft.work)
     if not backfill or not (draft.root / LATEST).exists():
-        _put(draft.root / LATEST, f"{draft.run_id}\n".encode())
+        _put(draft.root / LATEST, f"{draft.run_id}\n".encode(), draft.work)
 
 
-def _put(place: Place, data: bytes) -> None:
-    """Write a file in one step: readers see the old one or the new one."""
+def _put(place: Place, data: bytes, work: Place) -> None:
+    """Write a file in one step: readers see the old one or the new one. On a disk it is made in ``work``."""
     if isinstance(place, StorePath):
         place.write_bytes(data)
         return
-    new = place.with_name(f".{place.name}-{uuid.uuid4().hex[:8]}")
+    new = Path(str(work)) / f"{place.name}-{uuid.uuid4().hex[:8]}"
     try:
         with new.open("wb") as file:
             file.write(data)

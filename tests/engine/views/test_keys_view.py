@@ -117,7 +117,7 @@ def test_luck_without_keys_or_consumers_is_nothing_to_judge() -> None:
     for lines in ((), ("add a", "add b"), ("send k",)):
         luck = keys_view(after(*lines), KEY).luck
         assert luck.verdict == "nothing to judge"
-        assert luck.sentence == "no known key has an owner, so there is nothing to judge"
+        assert luck.sentence == "no known key has an owner; a sent message makes its key known"
 
 
 def test_uneven_points_are_a_verdict_of_their_own() -> None:
