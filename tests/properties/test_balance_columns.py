@@ -24,7 +24,7 @@ from engine.bundles.split import plan_split
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
 from engine.views.bundles.frames import frame_of
-from tests.oracles.flow_curve import flow_curve as scalar_curve
+from tests.engine.bundles.scalar_curve import flow_curve as scalar_curve
 from tests.properties.test_balance_laws import TOP, starts, topics
 
 

@@ -18,7 +18,7 @@ from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import expected_occupancy
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
-from tests.oracles.flow_curve import flow_curve as scalar_curve
+from tests.engine.bundles.scalar_curve import flow_curve as scalar_curve
 
 TOP = 0xFFFFFFFF
 HASHES = st.one_of(

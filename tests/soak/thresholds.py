@@ -12,7 +12,6 @@ SMALL: Final = {
     "engine.bundles.bulk_splits": {"AT_ONCE": 2},
     "engine.bundles.columns": {"FEW": 1},
     "engine.cluster.moves": {"FEW_RUNS": 2},
-    "engine.cluster.owners": {"FEW_CHANGES": 1, "LIVE_KEPT": 1},
     "engine.cluster.tables.topics": {"CHUNK": 3},
     "engine.memo": {"REMEMBERED_ANSWERS": 2},
     "engine.cluster.tables.texts": {"CHUNK": 3},

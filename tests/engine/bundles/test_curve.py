@@ -12,7 +12,7 @@ from engine.bundles.boundaries import BundleRange
 from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
-from tests.oracles.flow_curve import flow_curve as scalar_curve
+from tests.engine.bundles.scalar_curve import flow_curve as scalar_curve
 from tests.properties.test_balance_columns import columns
 
 MEGA = 1_000_000

@@ -52,7 +52,7 @@ def test_stylesheets_and_widgets_name_no_colour_themselves() -> None:
 
 
 def test_stylesheets_are_absolute_and_one_for_each_kind_of_screen() -> None:
-    kinds = ["brokers", "bundles", "dialogs", "fleet", "home", "keys", "main", "producers", "split"]
+    kinds = ["brokers", "bundles", "dialogs", "fleet", "home", "keys", "main", "producers", "scalable", "split"]
     assert [path.stem for path in stylesheets()] == kinds
     assert all(path.is_absolute() for path in stylesheets())
     with pytest.raises(FileNotFoundError, match="there are: " + ", ".join(kinds)):
