@@ -63,7 +63,7 @@ class RingsideApp(ThemedApp):
     CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("keys"), stylesheet("producers"), stylesheet("scalable")]
     BINDINGS: ClassVar[list[BindingType]] = [
         *ThemedApp.BINDINGS,
-        Binding("f2", "switch_theme", "Theme", show=False, tooltip="Dark or light"),
+        Binding("f2", "switch_theme", "Theme", show=False, tooltip="Theme: dark or light"),
     ]
 
     store: Store

@@ -71,9 +71,16 @@ def differences(screen: Screen[Any], picture: Picture, twin: Session, document: 
     if not isinstance(screen, DashboardScreen) or screen.has_class(Layout.TOO_SMALL.value):
         return ""
     kind = document["format"].removeprefix("ringside.").partition("/")[0]
-    kinds = {"keys": "KeysScreen", "producers": "ProducersScreen", "dashboard": "MainScreen"}
+    kinds = {
+        "keys": "KeysScreen",
+        "producers": "ProducersScreen",
+        "dashboard": "MainScreen",
+        "scalable": "ScalableScreen",
+    }
     if type(screen).__name__ != kinds[kind]:
         return f"front: {type(screen).__name__} is in front, the journal is about {kind}"
+    if kind == "scalable":
+        return ""  # its tables are those of one subscription, and no document has that choice
     rows = document["producers" if kind == "producers" else "consumers"]
     expected = screen.list_panel.filter_text.casefold()
     listed = [row for row in rows if expected in row["name"].casefold()] if expected else rows

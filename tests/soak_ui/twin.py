@@ -13,9 +13,6 @@ from textual.app import App
 from textual.widgets import Input
 
 from engine.cluster.timeline import Timeline
-from engine.views.failover.document import dashboard_document
-from engine.views.keys.document import keys_document
-from engine.views.producers.document import producers_document
 from tests.soak_ui.scenes import Launched
 from tests.soak_ui.shown import differences
 from tests.soak_ui.shown_fleet import fleet_differences
@@ -24,7 +21,7 @@ from tui.app import RingsideApp
 from tui.bundles.screen import BundlesScreen
 from tui.cli.options import WhatIf
 from tui.cli.session import reopened, resumed
-from tui.cli.showing import session_document
+from tui.cli.showing import session_document, shown_document
 from tui.fleet.screen import FleetScreen
 from tui.kit.screen import DashboardScreen
 from tui.kit.session import Session
@@ -71,7 +68,7 @@ def _unlike_twin(launched: Launched, picture: Picture) -> str:
     if result:
         return result
     document = session_document(twin)
-    if document != _live_document(app.store):
+    if document != shown_document(app.store.shown):
         return "views: the view of the store is not that of the journal"
     if isinstance(screen, DashboardScreen | BundlesScreen):
         return differences(screen, picture, twin, document)
@@ -85,7 +82,7 @@ def _twin(launched: Launched, store: Store) -> Session:
     session = resumed(session, WhatIf((), None, (), shown, None))
     scene = launched.scene
     assert scene is not None
-    return Session(session.timeline, session.subscription, scene.problems, scene.notes)
+    return Session(session.timeline, session.subscription, scene.problems, scene.notes, seen=scene.seen)
 
 
 def _states_differ(live: Timeline, twin: Timeline) -> str:
@@ -94,10 +91,3 @@ def _states_differ(live: Timeline, twin: Timeline) -> str:
     if live.state != twin.state:
         return "journal: replayed, it gives another state than the session has"
     return ""
-
-
-def _live_document(store: Store) -> dict[str, Any]:
-    producers, keys = store.shown.producers_view, store.shown.keys_view
-    if producers is not None:
-        return producers_document(producers, store.shown.producer_statistics())
-    return dashboard_document(store.shown.failover_view) if keys is None else keys_document(keys)

@@ -233,10 +233,10 @@ def test_the_command_palette_finds_a_subscription_by_a_name_that_is_markup(name:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("ctrl+p")
-        await until(app, lambda text: "Go to the consumers" in text)
+        await until(app, lambda text: "Add a consumer (a)" in text)
         assert_plain(app)
-        await pilot.press(*"Show")
-        await until(app, lambda text: f"Show {name}" in text and "Go to the consumers" not in text)
+        await pilot.press(*"Show ", "left_square_bracket")
+        await until(app, lambda text: f"Show {name}" in text and "Add a consumer (a)" not in text)
         assert_plain(app)
         await pilot.press("enter")
         await pilot.pause()
@@ -250,8 +250,8 @@ def test_a_double_click_in_the_command_palette_leaves_it_once() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("ctrl+p", *"Theme")
-        text = await until(app, lambda text: "Dark or light" in text and "Go to the consumers" not in text)
-        row = next(at for at, line in enumerate(text.split("\n")) if "Dark or light" in line)
+        text = await until(app, lambda text: "Theme: dark or light" in text and "Add a consumer (a)" not in text)
+        row = next(at for at, line in enumerate(text.split("\n")) if "Theme: dark or light" in line)
         await pilot.click(offset=(10, row), times=3)
         await pilot.pause()
         assert app.is_running and app.screen is main_screen(app)

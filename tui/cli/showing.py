@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.scenarios.opening import Opened
     from engine.scenarios.script.model import Script
     from tui.kit.session import FirstReading, Session
+    from tui.kit.shown import Shown
 
 
 def show(make: Callable[[], Opened], what_if: WhatIf, output: Output, journal: JournalChoice, *, name: str = "") -> int:
@@ -110,15 +111,20 @@ def print_session(session: Session, output: Output) -> None:
 
 
 def session_document(session: Session) -> dict[str, Any]:
-    """The session's present view as plain values: that of its producers, its keys, or the dashboard."""
+    """The session's present view as plain values."""
+    from tui.cli.session import shown_in
+
+    return shown_document(shown_in(session))
+
+
+def shown_document(shown: Shown) -> dict[str, Any]:
+    """What is shown, as plain values: what brokers reported, a scalable topic, producers, keys, or the dashboard."""
     from engine.documents import document
     from engine.views.failover.document import dashboard_document
     from engine.views.keys.document import keys_document
     from engine.views.producers.document import producers_document
     from engine.views.reported.document import subscription_document
-    from tui.cli.session import shown_in
 
-    shown = shown_in(session)
     if shown.reported_view is not None:
         return subscription_document(shown.reported_view)
     scalable = shown.scalable_view_of("")
