@@ -43,7 +43,7 @@ for place, name in ((runs, "_put"), (runs, "_remove_strays"), (runs, "_remove_ol
             os.kill(os.getpid(), signal.SIGKILL)
         return _real(*args, **named)
     setattr(place, name, wrapped)
-with runs.new_run(Path(sys.argv[1]), "job", Manifest("20261128T070000000Z-new"), alone=True, keep=1) as draft:
+with runs.new_run(Path(sys.argv[1]), "job", Manifest(f"20261128T070000{stop:03d}Z-new"), alone=True, keep=1) as draft:
     draft.write(SETTINGS, [("", "new", "1", "f")])
     draft.write(FILES, [])
     draft.write_json("job.json", {"run": "new"})
@@ -145,7 +145,9 @@ def test_killed_at_any_step_the_old_or_the_new_result_is_there_whole(tmp_path: P
             break
         assert done.returncode == -9, done.stderr
     assert seen == {"old", "new"} and step > 15
-    assert run_ids(tmp_path) == ["20261128T070000000Z-new"]
+    # Those that were killed while they were published stay for a day.
+    assert run_ids(tmp_path)[-1] == tables_at(tmp_path).run_id == f"20261128T070000{step:03d}Z-new"
+    assert "20261128T060000000Z-old" not in run_ids(tmp_path)
 
 
 def test_two_runs_at_once_do_each_other_no_harm(out: Place) -> None:
