@@ -126,7 +126,7 @@ class Table:
 def declared(name: str, about: str, text: str, *, key: str = "", few: str | None = None, sought: str = "") -> Table:
     """A table whose columns ``text`` declares; ``key``, ``few`` and ``sought`` name some of them.
 
-    >>> declared("units", "", "cluster, topic\n held array<bigint> Partitions of each slot.").names
+    >>> declared("units", "", "cluster, topic\\n held array<bigint> Partitions of each slot.").names
     ('cluster', 'topic', 'held')
     """
     columns, often = tuple(_columns(text, SHARED)), None if few is None else tuple(few.split())
