@@ -21,7 +21,7 @@ from tui.app import RingsideApp
 from tui.bundles.screen import BundlesScreen
 from tui.cli.options import WhatIf
 from tui.cli.session import reopened, resumed
-from tui.cli.showing import session_document, shown_document
+from tui.cli.showing import session_document, document_of
 from tui.fleet.screen import FleetScreen
 from tui.kit.screen import DashboardScreen
 from tui.kit.session import Session
@@ -68,7 +68,7 @@ def _unlike_twin(launched: Launched, picture: Picture) -> str:
     if result:
         return result
     document = session_document(twin)
-    if document != shown_document(app.store.shown):
+    if document != document_of(app.store.shown):
         return "views: the view of the store is not that of the journal"
     if isinstance(screen, DashboardScreen | BundlesScreen):
         return differences(screen, picture, twin, document)

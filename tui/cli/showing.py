@@ -114,10 +114,10 @@ def session_document(session: Session) -> dict[str, Any]:
     """The session's present view as plain values."""
     from tui.cli.session import shown_in
 
-    return shown_document(shown_in(session))
+    return document_of(shown_in(session))
 
 
-def shown_document(shown: Shown) -> dict[str, Any]:
+def document_of(shown: Shown) -> dict[str, Any]:
     """What is shown, as plain values: what brokers reported, a scalable topic, producers, keys, or the dashboard."""
     from engine.documents import document
     from engine.views.failover.document import dashboard_document
