@@ -21,7 +21,7 @@ from tui.app import RingsideApp
 from tui.bundles.screen import BundlesScreen
 from tui.cli.options import WhatIf
 from tui.cli.session import reopened, resumed
-from tui.cli.showing import session_document, document_of
+from tui.cli.showing import document_of, session_document
 from tui.fleet.screen import FleetScreen
 from tui.kit.screen import DashboardScreen
 from tui.kit.session import Session
