@@ -133,7 +133,7 @@ def test_a_terminal_resized_at_every_key_goes_on(env: dict[str, str], tmp_path: 
             terminal.resize(rows, columns)
             terminal.send(keys)
         # Sizes in between may be skipped, so only what the last one is sure to draw is waited for.
-        terminal.wait_for("Redo", after=before)
+        terminal.wait_for("Notices", after=before)
         terminal.send("?")
         terminal.wait_for("Add a consumer", after=seen)
         terminal.send("\x03")
