@@ -346,9 +346,10 @@ def _is_abandoned(run: str, there: Sequence[str]) -> bool:
 
 
 def _remove_empty(folder: Place) -> None:
-    if isinstance(folder, Path):
-        with suppress(OSError):
-            folder.rmdir()
+    for _ in range(2):  # a fault of the disk may pass
+        if isinstance(folder, Path):
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _sentence(target: Place, fault: OSError) -> str:
