@@ -43,7 +43,7 @@ def serve_command(*, listen: str, not_only_here: bool, public_url: str | None, w
     try:
         from tui.cli.web_server import DashboardServer
     except ImportError as error:
-        raise InputError("serving needs textual-serve (pip install 'pulsar-ringside[web]')") from error
+        raise InputError("serving needs textual-serve; in a checkout: .venv/bin/pip install '.[web]'") from error
     os.environ[VISITOR] = "1"
     title = shell_line("ringside", *words)
     server = DashboardServer(shell_line(sys.executable, "-m", "tui", *shown), host, port, title, public_url)
