@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from engine.admin.interruptions import Interruption
 from engine.answer import about, extended
@@ -25,6 +25,13 @@ from engine.views.brokers.model import (
     Resource,
 )
 from engine.views.brokers.view import brokers_frame, shedder_of
+
+
+LOAD_MANAGER: Final = about("The load manager of the forecast.")
+SHEDDER: Final = about("The shedding strategy, by the name of its class.")
+PLACEMENT: Final = about(
+    "The placement strategy, by the name of its class; null for the extensible load manager, which has only one."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +140,9 @@ class ShedDocument(Totals):
 
     FORMAT: ClassVar = "ringside.shed/1"
 
-    load_manager: Annotated[LoadManager, about("The load manager of the forecast.")]
-    shedder: Annotated[str, about("The shedding strategy, by the name of its class.")]
-    placement: Annotated[
-        str | None,
-        about(
-            "The placement strategy, by the name of its class; null for the extensible load manager, which has only"
-            " one."
-        ),
-    ]
+    load_manager: Annotated[LoadManager, LOAD_MANAGER]
+    shedder: Annotated[str, SHEDDER]
+    placement: Annotated[str | None, PLACEMENT]
     brokers: Annotated[Sequence[str], about("The brokers by id, in the order of their first reports.")]
     assumptions: Annotated[Sequence[Assumption], about("What load reports lack and the forecast assumed.")]
     before: Annotated[EvennessRow, about("How even the brokers are by their reports.")]
@@ -412,15 +413,9 @@ class BrokersDocument:
 
     source: Annotated[str, about("Where the load reports are from.")]
     release: Annotated[str, about("The Pulsar release whose rules are applied.")]
-    load_manager: Annotated[LoadManager, about("The load manager of the forecast.")]
-    shedder: Annotated[str, about("The shedding strategy, by the name of its class.")]
-    placement: Annotated[
-        str | None,
-        about(
-            "The placement strategy, by the name of its class; null for the extensible load manager, which has only"
-            " one."
-        ),
-    ]
+    load_manager: Annotated[LoadManager, LOAD_MANAGER]
+    shedder: Annotated[str, SHEDDER]
+    placement: Annotated[str | None, PLACEMENT]
     namespaces: Annotated[Sequence[str], about("All namespaces with a bundle, by name.")]
     brokers: Annotated[Sequence[BrokerLoadRow], about("The brokers before the first cycle, after all changes.")]
     changes: Annotated[Sequence[ChangeRow], about("What brokers that die or join do, in their order.")]
