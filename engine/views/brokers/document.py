@@ -26,7 +26,6 @@ from engine.views.brokers.model import (
 )
 from engine.views.brokers.view import brokers_frame, shedder_of
 
-
 LOAD_MANAGER: Final = about("The load manager of the forecast.")
 SHEDDER: Final = about("The shedding strategy, by the name of its class.")
 PLACEMENT: Final = about(
