@@ -226,7 +226,8 @@ def plan_settings(plan: ProducerPlan, partitions: int) -> tuple[ProducerSettings
     )
     if isinstance(settings, Rejection):
         return settings
-    routing = Routing(kind, plan.limit, None if plan.hashing is None else keys.hashing, plan.batching)
+    hashing = None if plan.hashing is None else keys.hashing
+    routing = Routing(kind, plan.limit, hashing, plan.batching, plan.publish_delay_ms, plan.switch_frequency)
     router = new_router(routing, client, partitions, "any")
     return router if isinstance(router, Rejection) else (settings, routing)
 

@@ -26,6 +26,8 @@ class Router:
     batch_msgs: int = 0
     batch_bytes: int = 0
     batch_since_ms: int = 0
+    delay_ms: int | None = None
+    switches: int = 10
 
     def partition(self, key: str | None, size: int, partitions: int, now_ms: int, hashes: Hashes) -> int:
         """The partition of a message; the router has one turn fewer then."""
@@ -37,7 +39,7 @@ class Router:
         if self.kind == "single":
             return self.place
         if self.by_batch and self.client == JAVA:
-            return (now_ms // 10 + self.place) % partitions
+            return (now_ms // ((self.delay_ms or 1) * self.switches) + self.place) % partitions
         if self.by_batch:
             return self._batch(size, partitions, now_ms)
         turn = self.place + self.counter
@@ -58,7 +60,7 @@ class Router:
         if partitions == 1:
             return 0
         room = (131_072 - self.batch_bytes) % 2**32
-        if self.batch_msgs >= 1000 or size >= room or now_ms - self.batch_since_ms >= 10:
+        if self.batch_msgs >= 1000 or size >= room or now_ms - self.batch_since_ms >= (self.delay_ms or 10):
             self.place, self.batch_since_ms, self.batch_msgs, self.batch_bytes = self.place + 1, now_ms, 0, 0
         self.batch_msgs += 1
         self.batch_bytes += size
@@ -247,6 +249,7 @@ class Producers:
         router = Router(
             plan.router, hashing, by_batch, plan.client, hashes.murmur(f"{seed}/router".encode()) % partitions,
             plan.limit, hashes.murmur(f"{seed}/partial".encode()), batch_since_ms=self.now_ms,
+            delay_ms=plan.publish_delay_ms, switches=plan.switch_frequency or 10,
         )  # fmt: skip
         across, most = plan.max_pending_messages_across_partitions, plan.max_pending_messages
         share = across // partitions

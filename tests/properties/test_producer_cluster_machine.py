@@ -48,6 +48,8 @@ PLANS = st.builds(
     access_mode=st.sampled_from(["Shared", "Shared", "shared", *ACCESS_MODES]),
     hashing=st.none() | st.sampled_from(["Murmur3_32Hash", "boosthash"]),
     batching=st.none() | st.booleans(),
+    publish_delay_ms=st.sampled_from([None, None, 25, 0]),
+    switch_frequency=st.sampled_from([None, None, 3]),
     max_pending_messages=st.sampled_from([0, 0, 2, -1]),
     max_pending_messages_across_partitions=st.sampled_from([0, 0, 3]),
 )

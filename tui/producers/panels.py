@@ -15,7 +15,7 @@ from textual.reactive import reactive, var
 from textual.strip import Strip
 
 from engine.text import counted
-from engine.views.producers.model import CountsView, ProducerRow, ProducersStatus, ProducersView
+from engine.views.producers.model import CountsView, ProducerRow, ProducersStatus, ProducersView, RatesView
 from themes.palettes import hex_colour
 from tui.drawing.cost_curve import CostPicture, draw_costs, line_inks
 from tui.drawing.producer_matrix import MatrixPicture, draw_matrix
@@ -23,7 +23,7 @@ from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, set_subtitle
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, time_and_source
 from tui.kit.wording import quantity, short_topic, shorten_middle
-from tui.producers.words import cost_rows, costs_text
+from tui.producers.words import cost_rows, costs_text, in_bursts
 
 
 class MatrixPanel(LinePanel, can_focus=True):
@@ -136,8 +136,13 @@ def partition_sentence(view: ProducersView, at: int) -> str:
     waits = f", {pending:,} waiting" if pending else ""
     producers, messages = int(partitions.producers[at]), int(partitions.messages[at])
     amounts = f"{counted(producers, 'producer')}, {counted(messages, 'message')}{waits}"
-    rate = "" if rates is None else f", {quantity(float(rates.msgs_per_sec[at]))} in/s"
+    rate = "" if rates is None else f", {_rate(rates, at)}"
     return f"partition {at} on broker {at % view.status.brokers}: {amounts}{rate}{down}"
+
+
+def _rate(rates: RatesView, at: int) -> str:
+    mean, peak = float(rates.msgs_per_sec[at]), float(rates.peaks[at])
+    return f"{quantity(mean)} in/s{in_bursts(mean, peak)}"
 
 
 MARKS = "elp"

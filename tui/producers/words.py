@@ -14,6 +14,7 @@ from engine.views.producers.model import (
     StatisticsRow,
     StatisticsView,
 )
+from engine.views.producers.words import burst_text
 from tui.kit.wording import BYTES_SHOWN, Remark, percent, quantity, safe_name, shorten_middle
 
 
@@ -137,16 +138,26 @@ def state_hint(view: ProducersView) -> str:
 def rates_sentence(view: ProducersView, rates: RatesView) -> str:
     """What partitions get from producers with rates: all of them, the hottest, and those without."""
     total, hot = float(rates.msgs_per_sec.sum()), float(rates.msgs_per_sec[rates.hottest])
+    peak = float(rates.peaks.max())
     times = f"{rates.busiest_over_average:.1f} times the average"
-    fastest = f"most of it from {name_at(view, rates.fastest)}" if rates.fastest >= 0 else ""
+    fastest = f", most of it from {name_at(view, rates.fastest)}" if rates.fastest >= 0 else ""
     parts = [
         f"{quantity(total)} in/s",
-        f"partition {rates.hottest} gets {quantity(hot)} ({times}, {fastest})",
+        f"partition {rates.hottest} gets {quantity(hot)} ({times}{in_bursts(hot, peak)}{fastest})",
         *([f"{rates.without:,} of {view.foot.partitions:,} get nothing"] if rates.without else []),
         *([f"{quantity(rates.waiting_msgs_per_sec)} in/s wait"] if rates.waiting_msgs_per_sec else []),
         *([f"{quantity(rates.failing_msgs_per_sec)} in/s fail"] if rates.failing_msgs_per_sec else []),
     ]
     return f"{', '.join(parts)}."
+
+
+def in_bursts(mean: float, peak: float) -> str:
+    """What a partition gets at most while bursts last, "" where that is no more than the mean.
+
+    >>> in_bursts(150.0, 900.0), in_bursts(150.0, 150.0)
+    (', up to 900 in bursts', '')
+    """
+    return f", up to {quantity(peak)} in bursts" if peak > 1.001 * mean else ""
 
 
 def _full(foot: ProducersFoot) -> str:
@@ -195,6 +206,8 @@ def send_remarks(answer: SendAnswer) -> tuple[Remark, ...]:
         Remark("then", answer.explanation.sentence),
         Remark("rule", route.sentence),
     ]
+    if answer.burst is not None and answer.key is None:
+        remarks.append(Remark("its rate", burst_text(answer.burst)))
     if route.key is not None:
         data = route.key.data
         cut = f"{data[:BYTES_SHOWN].hex(' ')} …" if len(data) > 2 * BYTES_SHOWN else data.hex(" ")

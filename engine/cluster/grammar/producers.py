@@ -26,7 +26,8 @@ PRODUCER_FORMS: Final[Mapping[str, str]] = {
     "partition": "partition fail N [on TOPIC], or partition recover N [on TOPIC]",
     "producer": (
         "producer add [count N] [lazy] [partial N [above]] [router round-robin|single] [client java|python|cpp]"
-        " [named NAME] [access MODE] [hashing SCHEME] [batching on|off] [queue N] [across N] [on TOPIC],"
+        " [named NAME] [access MODE] [hashing SCHEME] [batching on|off] [delay MS] [switch N]"
+        " [queue N] [across N] [on TOPIC],"
         " producer send NAME|#N|all [key KEY] [times N] [size BYTES] [on TOPIC],"
         " producer rate NAME|#N|all MSGS [size BYTES] [key KEY | keys N] [on TOPIC],"
         " or producer close NAME|#N [on TOPIC]"
@@ -83,12 +84,14 @@ _OPTIONS: Final[Mapping[str, tuple[str, Callable[[LineReader], Any]]]] = {
     "batching": ("batching", _switch),
     "client": ("client", lambda line: line.take("CLIENT")),
     "count": ("count", lambda line: line.number("N")),
+    "delay": ("publish_delay_ms", lambda line: line.number("MS")),
     "hashing": ("hashing", lambda line: line.take("SCHEME")),
     "lazy": ("lazy", lambda _: True),
     "limit": ("limit", lambda line: line.number("N")),
     "named": ("name", lambda line: line.take("NAME")),
     "queue": ("max_pending_messages", lambda line: line.number("N")),
     "router": ("router", lambda line: line.take("ROUTER")),
+    "switch": ("switch_frequency", lambda line: line.number("N")),
 }
 """Option -> the field of the plan, and how its value is read."""
 

@@ -100,6 +100,8 @@ def _plan(plan: ProducerPlan) -> str:
     words += [f"access {quote(plan.access_mode)}"] if plan.access_mode != _DEFAULTS.access_mode else []
     words += [f"hashing {quote(plan.hashing)}"] if plan.hashing is not None else []
     words += [f"batching {'on' if plan.batching else 'off'}"] if plan.batching is not None else []
+    words += [f"delay {plan.publish_delay_ms}"] if plan.publish_delay_ms is not None else []
+    words += [f"switch {plan.switch_frequency}"] if plan.switch_frequency is not None else []
     words += [f"queue {plan.max_pending_messages}"] if plan.max_pending_messages else []
     across = plan.max_pending_messages_across_partitions
     words += [f"across {across}"] if across else []

@@ -22,7 +22,7 @@ class ProducerPlan:
 
     ``client`` is one of java, python, cpp; ``router`` one of round-robin, single, partial, ``limit`` being the
     ``numPartitionsLimit`` of the last. ``allow_limit_above``: that limit may be above the partitions. None for ``name``
-    lets brokers choose, for ``hashing`` and ``batching`` it is the client's default.
+    lets brokers choose; for any other member it is the client's default.
     """
 
     count: int = 1
@@ -37,6 +37,8 @@ class ProducerPlan:
     batching: bool | None = None
     max_pending_messages: int = 0
     max_pending_messages_across_partitions: int = 0
+    publish_delay_ms: int | None = None
+    switch_frequency: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What producers send in the long run, and what of it each partition gets.
 
-Rates are means over a time that is long beside a round of the router: while batching, the Java client's round robin
-sends all to one partition for some milliseconds, and then to the next one.
+Rates are means over a time that is long compared with a round of the router; ``bursts.py`` has what batching makes of
+them meanwhile.
 """
 
 from __future__ import annotations

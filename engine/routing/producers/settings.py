@@ -6,14 +6,22 @@ Source: ``ProducerBuilderImpl`` and ``ProducerConfigurationData`` of the Java cl
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
 from engine.routing.clients import ROUTING_CLIENTS, RoutingClient, key_routing
-
-if TYPE_CHECKING:
-    from engine.routing.routers import Router
+from engine.routing.routers import (
+    DEFAULT_MAX_PUBLISH_DELAY_US,
+    DEFAULT_SWITCH_FREQUENCY,
+    MAX_BATCH_DELAY_MS,
+    BatchRoundRobinRouter,
+    Router,
+    SinglePartitionRouter,
+    partial_round_robin,
+    round_robin,
+    switch_period_ms,
+)
 
 AccessMode = Literal["Shared", "Exclusive", "ExclusiveWithFencing", "WaitForExclusive"]
 RouterKind = Literal["SinglePartition", "RoundRobinPartition", "PartialRoundRobin"]
@@ -60,15 +68,18 @@ CLIENTS: Final = {client.word: client for client in (JAVA, PYTHON, CPP)}
 class Routing:
     """How a producer routes; ``new_router`` makes its router.
 
-    ``num_partitions_limit`` is of ``PartialRoundRobin`` only. None for ``hashing`` or ``batching`` is the client's
-    default. ``switch_ms`` is how long round robin of the Java client stays at a partition while batching.
+    ``num_partitions_limit`` is of ``PartialRoundRobin`` only. None for another member is the client's default.
+    ``publish_delay_ms`` is how long a batch waits for more messages (``batchingMaxPublishDelay``). While batching,
+    round robin of the Java client moves on after ``switch_frequency`` such delays
+    (``roundRobinRouterBatchingPartitionSwitchFrequency``).
     """
 
     kind: RouterKind = "RoundRobinPartition"
     num_partitions_limit: int = 0
     hashing: str | None = None
     batching: bool | None = None
-    switch_ms: int = 10
+    publish_delay_ms: int | None = None
+    switch_frequency: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +155,6 @@ def new_router(routing: Routing, client: Client, partitions: int, seed: str, now
     >>> new_router(Routing("SinglePartition"), JAVA, 1, "any")
     SinglePartitionRouter(index=0, keys=KeyRouting(client='java', hashing='JavaStringHash'))
     """
-    from engine.routing.routers import BatchRoundRobinRouter, SinglePartitionRouter, partial_round_robin, round_robin
-
     keys = key_routing(client.word, routing.hashing)
     if isinstance(keys, Rejection):
         return replace(keys, field="hashingScheme")
@@ -161,9 +170,19 @@ def new_router(routing: Routing, client: Client, partitions: int, seed: str, now
     if routing.kind != "RoundRobinPartition":
         message = f"{routing.kind!r} is none of {', '.join(ROUTER_KINDS)}"
         return Rejection("IllegalArgumentException", message, field="messageRoutingMode")
+    delay_ms, frequency = routing.publish_delay_ms, routing.switch_frequency
+    if delay_ms is not None and delay_ms < 1:
+        message = "configured value for batch delay must be at least 1ms"
+        return Rejection("IllegalArgumentException", message, field="batchingMaxPublishDelay")
+    if frequency is not None and (frequency < 1 or client != JAVA):
+        known = "configured value for partition switch frequency must be >= 1"
+        message = known if client == JAVA else f"the {client.name} client has no partition switch frequency"
+        return Rejection("IllegalArgumentException", message, field="batchingPartitionSwitchFrequencyByPublishDelay")
     if batching and client != JAVA:
-        return BatchRoundRobinRouter(drawn, now_ms, keys=keys)
-    return round_robin(drawn, batching=batching, switch_ms=routing.switch_ms, keys=keys)
+        return BatchRoundRobinRouter(drawn, now_ms, max_delay_ms=delay_ms or MAX_BATCH_DELAY_MS, keys=keys)
+    delay_us = DEFAULT_MAX_PUBLISH_DELAY_US if delay_ms is None else delay_ms * 1000
+    switch_ms = switch_period_ms(frequency or DEFAULT_SWITCH_FREQUENCY, delay_us)
+    return round_robin(drawn, batching=batching, switch_ms=switch_ms, keys=keys)
 
 
 def checked_limit(limit: int, partitions: int, *, allow_above: bool = False) -> int | Rejection:
@@ -175,8 +194,6 @@ def checked_limit(limit: int, partitions: int, *, allow_above: bool = False) -> 
     >>> checked_limit(3, 6), str(checked_limit(9, 6)).split(":")[0], checked_limit(9, 6, allow_above=True)
     (3, 'numPartitionsLimit', 9)
     """
-    from engine.routing.routers import partial_round_robin
-
     if limit < 1:
         router = partial_round_robin(limit)
         assert isinstance(router, Rejection)

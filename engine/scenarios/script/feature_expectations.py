@@ -17,14 +17,16 @@
     expect eager|lazy|partial OP X   expect torn by name|by position OP N
     expect inflow PARTITION OP X     expect hottest OP X                 (times the average of the partitions)
     expect without OP N              (partitions that get nothing)
+    expect peak PARTITION OP X       expect burst PRODUCER OP X          (messages of one stay at a partition)
+    expect reached PRODUCER OP N     (partitions that messages at even intervals reach)
 
     expect next split NAMESPACE RANGE|nothing
     expect next reason NAMESPACE Topics|Sessions|MsgRate|Bandwidth
     expect forecast NAMESPACE cycle|seconds|splits|bundles|over|pieces OP N
 
 ``objects`` are producer objects on brokers, ``used`` partitions with any and ``full`` ones with as many as
-``maxProducersPerTopic`` allows; ``inflow`` is in messages a second; eager, lazy and partial are what the same
-producers would have opened by now with that way to start. A PRODUCER is a name or #N.
+``maxProducersPerTopic`` allows; ``inflow`` is in messages a second, ``peak`` while bursts last; eager, lazy and
+partial are what the same producers would have opened by now with that way to start. A PRODUCER is a name or #N.
 
 The forecast has two brokers with the modular load manager, twenty cycles of steady traffic, and the algorithm that the
 settings lead to. ``cycle``, ``seconds`` and ``pieces`` are those of the next split; ``splits``, ``bundles`` and
@@ -149,6 +151,9 @@ PRODUCER_FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "lazy": (0, True, "expect lazy = N"),
     "partial": (0, True, "expect partial = N"),
     "inflow": (1, True, "expect inflow PARTITION = X"),
+    "peak": (1, True, "expect peak PARTITION = X"),
+    "burst": (1, True, "expect burst PRODUCER = X"),
+    "reached": (1, True, "expect reached PRODUCER = N"),
     "hottest": (0, True, "expect hottest = X"),
     "without": (0, True, "expect without = N"),
     "opened": (1, True, "expect opened PRODUCER = N"),
@@ -194,7 +199,7 @@ def producer_number(kind: str, subject: tuple[str, ...], timeline: Timeline, top
     }
     if kind in plain:
         return plain[kind]
-    if kind in ("inflow", "hottest", "without"):
+    if kind in ("inflow", "peak", "hottest", "without"):
         return _of_rates(kind, subject, view)
     if kind in ("entries", "mixtures", "torn"):
         return _of_statistics(kind, " ".join(subject), timeline, topic)
@@ -206,6 +211,10 @@ def producer_number(kind: str, subject: tuple[str, ...], timeline: Timeline, top
     if kind == "route":
         answer = send_answer(timeline, topic, row.number, subject[1])
         return answer.message if isinstance(answer, Rejection) else answer.explanation.route.partition
+    if kind in ("burst", "reached"):
+        if row.burst is None:
+            return "the producer has no rate, or does not go round by batches"
+        return row.burst.msgs if kind == "burst" else row.burst.reached
     return row.opened if kind == "opened" else row.known
 
 
@@ -213,12 +222,12 @@ def _of_rates(kind: str, subject: tuple[str, ...], view: ProducersView) -> float
     rates = view.rates
     if rates is None:
         return "no producer has a rate; producer rate gives it one"
-    if kind != "inflow":
+    if kind in ("hottest", "without"):
         return rates.busiest_over_average if kind == "hottest" else rates.without
     partition = int(subject[0]) if subject[0].isdecimal() else -1
     if not 0 <= partition < len(rates.msgs_per_sec):
         return f"there is no partition {subject[0]}"
-    return float(rates.msgs_per_sec[partition])
+    return float((rates.msgs_per_sec if kind == "inflow" else rates.peaks)[partition])
 
 
 def _of_statistics(kind: str, way: str, timeline: Timeline, topic: str) -> float | str:

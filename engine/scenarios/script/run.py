@@ -69,6 +69,7 @@ SHIPPED_SCRIPTS: Final = (
     "producers-partial",
     "producers-limit",
     "producers-rates",
+    "producers-bursts",
     "scalable-split",
     "scalable-sharing",
     "scalable-load",

@@ -25,6 +25,7 @@ from engine.routing.clients import (
 )
 from engine.routing.explain import RouteExplanation, explain_key_route, explain_route, explain_send
 from engine.routing.growth import client_disagreements, moves_of_clients
+from engine.routing.producers.bursts import burst_of
 from engine.routing.producers.settings import CLIENTS, new_router
 from engine.routing.producers.statistics import MergedPublishers, PartitionedPublishers, partitioned_publishers
 from engine.routing.routers import PartialRoundRobinRouter, Router
@@ -223,7 +224,8 @@ def send_answer(timeline: Timeline, topic: str, number: int, key: str | None) ->
     producer = now.producers.producers[number]
     assert producer.router is not None, "explained"
     others = elsewhere(key, producer.router, explanation.route, producer.partitions)
-    return SendAnswer(number, name_of(producer), producer.settings.client.name, key, explanation, others)
+    client, burst = producer.settings.client.name, burst_of(producer)
+    return SendAnswer(number, name_of(producer), client, key, explanation, others, burst)
 
 
 def statistics_view(timeline: Timeline, topic: str) -> StatisticsView:

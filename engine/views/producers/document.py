@@ -84,6 +84,7 @@ def _rates(rates: RatesView) -> dict[str, Any]:
         "failing_msgs_per_sec": rates.failing_msgs_per_sec,
         "fastest": rates.fastest if rates.fastest >= 0 else None,
         "fastest_msgs_per_sec": rates.fastest_msgs_per_sec,
+        "peak_msgs_per_sec": rates.peaks.tolist(),
     }
 
 

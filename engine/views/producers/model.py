@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.routing.clients import OtherRoute
 from engine.routing.explain import SendExplanation
+from engine.routing.producers.bursts import Burst
 from engine.views.failover.model import Notice, TimelineView
 
 NOT_OPEN: Final = 0
@@ -32,7 +33,8 @@ class ProducerRow:
     its number. ``router`` is in words ("round robin", "single", "partial(3)"). ``known`` partitions it counts with,
     ``opened`` it has objects for, ``connected`` of them are. ``reasons`` counts the opened ones from ``EAGER`` to
     ``ADDED``. ``gained`` is what the last step opened. ``last`` says what happened to it last. ``msgs_per_sec`` of
-    ``msg_bytes`` is what it sends, None where it has no rate.
+    ``msg_bytes`` is what it sends, None where it has no rate; ``burst`` is what a partition sees of it while it goes
+    round by batches.
     """
 
     number: int
@@ -55,6 +57,7 @@ class ProducerRow:
     last: str
     msgs_per_sec: float | None = None
     msg_bytes: int | None = None
+    burst: Burst | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,7 +86,8 @@ class RatesView:
     ``hottest`` is the partition with most, -1 while nothing is sent; ``busiest_over_average`` its rate beside that of
     all. ``without`` counts partitions that get nothing. ``waiting_msgs_per_sec`` go to partitions whose connection is
     lost, ``failing_msgs_per_sec`` to those that could not be opened. ``fastest`` is the number of the producer that
-    sends the hottest partition most, -1 for none, and ``fastest_msgs_per_sec`` that part of its rate.
+    sends the hottest partition most, -1 for none, and ``fastest_msgs_per_sec`` that part of its rate. ``peaks`` are the
+    messages a second of each partition while bursts of batching producers are there.
     """
 
     msgs_per_sec: NDArray[np.float64]
@@ -95,6 +99,7 @@ class RatesView:
     failing_msgs_per_sec: float
     fastest: int
     fastest_msgs_per_sec: float
+    peaks: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +226,10 @@ class StatisticsView:
 
 @dataclass(frozen=True, slots=True)
 class SendAnswer:
-    """``f``: what the next message of a producer would do. ``elsewhere``: where other clients put its key."""
+    """``f``: what the next message of a producer would do. ``elsewhere``: where other clients put its key.
+
+    ``burst`` is that of its rate, None where it has none or goes round one by one.
+    """
 
     number: int
     name: str
@@ -229,6 +237,7 @@ class SendAnswer:
     key: str | None
     explanation: SendExplanation
     elsewhere: tuple[OtherRoute, ...]
+    burst: Burst | None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.cluster.producers.state import ProducerTopic
 from engine.memo import Remembered
+from engine.routing.producers.bursts import peaks_of
 from engine.routing.producers.rates import flow_of, is_rated, sends
 from engine.views.producers.model import RatesView
 
@@ -33,6 +34,7 @@ def _view(topic: ProducerTopic) -> RatesView | None:
         failing_msgs_per_sec=flow.failing,
         fastest=fastest,
         fastest_msgs_per_sec=part,
+        peaks=peaks_of(topic.producers),
     )
 
 

@@ -21,6 +21,7 @@ from engine.cluster.timeline import Step, Timeline
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.routing.growth import moved_keys
+from engine.routing.producers.bursts import burst_of
 from engine.routing.producers.model import OpenReason, PartitionedProducer, PartitionProducer
 from engine.routing.producers.steps import counts_of
 from engine.views.failover.model import Notice
@@ -218,6 +219,7 @@ def _row(topic: ProducerTopic, producer: PartitionedProducer, opened: Opened, ce
         last=result_text(topic.results.get(producer.number)),
         msgs_per_sec=None if producer.rate is None else producer.rate.msgs_per_sec * (producer.state == "Ready"),
         msg_bytes=None if producer.rate is None else producer.rate.size_bytes,
+        burst=burst_of(producer),
     )
 
 

@@ -8,6 +8,7 @@ from engine.cluster.producers.state import ProducerTopic, Tally
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.routing.growth import client_disagreements
+from engine.routing.producers.bursts import Burst
 from engine.routing.producers.model import (
     Closed,
     Created,
@@ -86,6 +87,22 @@ def rate_text(rate: SendRate) -> str:
     keys = "" if not rate.keys else f" with {counted(rate.keys, 'key')}"
     keys = keys if rate.key is None else f" with the key {rate.key}"
     return f"sends {rate.msgs_per_sec:,.6g} msg/s of {rate.size_bytes:,} bytes{keys}"
+
+
+def burst_text(burst: Burst) -> str:
+    """What a partition sees of a producer that goes round by batches.
+
+    >>> burst_text(Burst(10, 50, 9.0, 6, 6))
+    '10 ms at a partition, 9 messages, then none there for 50 ms'
+    >>> burst_text(Burst(10, 50, 0.005, 6, 3))
+    'another partition every 10 ms, where messages are rarer: at even intervals they reach 3 of 6 partitions'
+    """
+    if burst.msgs < 1:
+        reached = f"at even intervals they reach {burst.reached:,} of {_partitions(burst.partitions)}"
+        return f"another partition every {burst.stay_ms:,.4g} ms, where messages are rarer: {reached}"
+    stay, away = (f"{ms:,.4g} ms" for ms in (burst.stay_ms, burst.away_ms))
+    messages = "1 message" if burst.msgs == 1 else f"{burst.msgs:,.4g} messages"
+    return f"{stay} at a partition, {messages}, then none there for {away}"
 
 
 def sent_text(result: SendResult) -> str:

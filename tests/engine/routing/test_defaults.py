@@ -53,7 +53,7 @@ def test_the_clients_differ_in_names_flag_hashing_and_batching() -> None:
 
 def test_a_producer_is_set_up_as_the_java_client_does_it() -> None:
     assert ProducerSettings() == ProducerSettings(None, JAVA, "Shared", False, 0, 0, True, 60)
-    assert Routing() == Routing("RoundRobinPartition", 0, None, None, 10)
+    assert Routing() == Routing("RoundRobinPartition", 0, None, None, None, None)
     assert isinstance(checked_limit(7, 6), Rejection)
     assert new_router(Routing(), CPP, 6, "s") == new_router(Routing(), CPP, 6, "s", now_ms=0)
 

@@ -86,8 +86,8 @@ def test_a_client_s_routing_makes_its_router(client: Client, routing: Routing, k
 
 
 def test_a_router_hashes_and_switches_as_the_routing_says() -> None:
-    java = new_router(Routing(hashing="Murmur3_32Hash", switch_ms=7), JAVA, 6, "seed")
-    assert isinstance(java, RoundRobinRouter) and (java.keys.hashing, java.switch_ms) == ("Murmur3_32Hash", 7)
+    java = new_router(Routing(hashing="Murmur3_32Hash", publish_delay_ms=2, switch_frequency=7), JAVA, 6, "seed")
+    assert isinstance(java, RoundRobinRouter) and (java.keys.hashing, java.switch_ms) == ("Murmur3_32Hash", 14)
     other = new_router(Routing(hashing="JavaStringHash"), CPP, 6, "seed", now_ms=70)
     assert isinstance(other, BatchRoundRobinRouter)
     assert (other.keys, other.last_change_ms) == (KeyRouting("cpp", "JavaStringHash"), 70)

@@ -160,7 +160,7 @@ def test_what_the_keys_are_stands_in_the_help_and_none_twice() -> None:
         assert binding.tooltip in text, binding.key
 
 
-@pytest.mark.parametrize("name", ["producers-lazy", "producers-partial"])
+@pytest.mark.parametrize("name", ["producers-lazy", "producers-partial", "producers-bursts"])
 def test_a_story_plays_on_the_screen_and_none_of_its_promises_fails(name: str) -> None:
     script = shipped_script(name)
     opened = start_of(script)

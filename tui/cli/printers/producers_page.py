@@ -16,6 +16,7 @@ from engine.views.producers.model import (
     StatisticsRow,
     StatisticsView,
 )
+from engine.views.producers.words import burst_text
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import quantity, safe_name, shorten_middle
 from tui.producers.words import rates_sentence
@@ -50,6 +51,7 @@ def producers_lines(view: ProducersView, statistics: StatisticsView) -> list[str
         "",
         *_producers(view),
         *_opened(view),
+        *_bursts(view),
         "",
         *_counts(view),
         "",
@@ -122,6 +124,16 @@ def _opened(view: ProducersView) -> Iterator[str]:
         yield from wrapped(" ".join(names), first=f"  #{row.number}: ", rest="      ")
 
 
+def _bursts(view: ProducersView) -> Iterator[str]:
+    """What partitions see of producers that go round by batches."""
+    rows = [row for row in view.producers[:SHOWN] if row.burst is not None]
+    if rows:
+        yield "bursts while batching:"
+    for row in rows:
+        assert row.burst is not None
+        yield from wrapped(burst_text(row.burst), first=f"  #{row.number}: ", rest="      ")
+
+
 def _counts(view: ProducersView) -> list[str]:
     counts = view.counts
     rows = [
@@ -158,15 +170,15 @@ def _partitions(view: ProducersView) -> Iterator[str]:
     rates = np.zeros(part.count) if view.rates is None else view.rates.msgs_per_sec
     busiest = np.lexsort((np.arange(part.count), -part.messages, -part.producers, -rates))[:SHOWN].tolist()
     failing = dict(part.failing)
-    rows: list[tuple[str, ...]] = [("partition", "producers", "in/s", "messages", "waiting", "")]
+    rows: list[tuple[str, ...]] = [("partition", "producers", "in/s", "peak", "messages", "waiting", "")]
     for at in sorted({*busiest, *list(failing)[:SHOWN]}):
         remark = f"not served: {safe_name(failing[at])}" if at in failing else "new" if at >= part.new_from else ""
         numbers = [f"{int(column[at]):,}" for column in (part.producers, part.messages, part.pending)]
-        rate = "-" if view.rates is None else quantity(float(rates[at]))
-        rows.append((str(at), numbers[0], rate, *numbers[1:], remark))
+        rate = ("-", "-") if view.rates is None else (quantity(float(rates[at])), quantity(float(view.rates.peaks[at])))
+        rows.append((str(at), numbers[0], *rate, *numbers[1:], remark))
     busiest_has = counted(view.foot.busiest, "producer")
     yield f"partitions: {part.count:,}, busiest {busiest_has}, {view.foot.idle:,} without any"
-    yield from table(rows, (">", ">", ">", ">", ">", "<"), indent="  ")
+    yield from table(rows, (">", ">", ">", ">", ">", ">", "<"), indent="  ")
     yield from _more(part.count)
 
 
