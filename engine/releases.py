@@ -53,7 +53,7 @@ _ARRIVED_BEFORE: Final = (
     (Release(2, 4, 0), "Key_Shared subscriptions (PIP-34)"),
     (Release(2, 5, 0), "declared sticky ranges (PIP-51)"),
     (Release(2, 6, 0), "consistent hashing in Key_Shared (#6791)"),
-    (Release(2, 7, 0), "sticky ranges between those of another consumer (#7217)"),
+    (Release(2, 6, 1), "sticky ranges between those of another consumer (#7217)"),
     (OLDEST, "consistent hashing in Key_Shared as the default (PIP-119)"),
 )
 """What of our field releases before the oldest that is modelled lacked, by the first release that had it."""

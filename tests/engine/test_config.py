@@ -196,6 +196,7 @@ def test_partitioned_statistics_add_an_unnamed_publisher_once_since_18807(versio
         ("2.3", {"PIP-34", "PIP-51", "#6791", "#7217", "PIP-119"}),
         ("2.5.2", {"#6791", "#7217", "PIP-119"}),
         ("2.6.0", {"#7217", "PIP-119"}),
+        ("2.6.1", {"PIP-119"}),
         ("2.7.0", {"PIP-119"}),
     ],
 )

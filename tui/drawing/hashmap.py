@@ -225,9 +225,13 @@ def _draw_markers(frame: MapFrame, markers: Markers) -> None:
     mode, palette = frame.picture.mode, frame.palette
     where = (markers.rows, markers.columns)
     ground = frame.canvas.background[where].astype(np.int64)
-    colour = readable = _readable_on(ground)
-    if mode is not RingMode.LIT:
-        cycle = np.asarray([pack(consumer) for consumer in palette.consumers], dtype=np.int64)
+    readable = _readable_on(ground)
+    cycle = np.asarray([pack(consumer) for consumer in palette.consumers], dtype=np.int64)
+    if mode is RingMode.LIT:
+        # A range narrower than a cell leaves the cell to nobody: its marker alone shows the owner.
+        lone = (markers.owners >= 0) & ~np.isin(ground, cycle)
+        colour = np.where(lone, cycle[markers.owners % len(cycle)], readable)
+    else:
         own = markers.owners >= 0 if mode is RingMode.MUTED else markers.owners == frame.picture.focus
         colour = np.where(own, cycle[markers.owners % len(cycle)], pack(palette.dim))
         colour = np.where(colour == ground, readable, colour)

@@ -7,6 +7,7 @@ from textual.containers import VerticalScroll
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from engine.text import counted
 from engine.views.keys.model import KeysStatus, LuckView
 from tui.drawing.bars import LuckPicture, draw_luck
 from tui.keys.words import luck_numbers, luck_reason, luck_title, mode_parts
@@ -84,7 +85,8 @@ def keys_status_parts(status: KeysStatus, saved: str, width: int) -> list[Part]:
 def partition_part(status: KeysStatus) -> str:
     """How many partitions there are, and which one is shown."""
     if status.partition < 0:
-        return f"{status.partitions:,} partitions" if status.partitions != 1 else "1 partition"
+        differ = " that differ" if status.drawn_partition >= 0 else ""
+        return f"{counted(status.partitions, 'partition')}{differ}"
     return f"partition {status.partition} of {status.partitions:,}"
 
 

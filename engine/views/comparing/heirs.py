@@ -16,7 +16,7 @@ from engine.compare.verdict import Judgement, Verdict, carried_out, shares, subs
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, Noun, handovers, key_handovers
-from engine.views.keys.moves import key_moves, keys_verdict, slots_of_all
+from engine.views.keys.moves import key_moves, keys_verdict
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 
 
@@ -165,7 +165,7 @@ def _of_keys(state: ClusterState, key: str, gone: Collection[int], names: tuple[
     before, now = keys_slice_by_key(state, key), keys_slice_by_key(after, key)
     assert before is not None and now is not None, "a subscription stays when its consumers go"
     moves = key_moves(before, now)
-    counts, then = slots_of_all(before)[0], slots_of_all(now)[0]
+    counts, then = before.slot_counts(), now.slot_counts()
     messages, later = _messages(before), _messages(now)
     rows = [
         HeirRow(
@@ -230,7 +230,7 @@ def _loss_row(loss: Loss) -> LossRow:
 def _key_losses(state: ClusterState, subscription: KeySubscription) -> LossesView:
     before = keys_slice_by_key(state, subscription.key)
     assert before is not None, "the subscription is one of the state's"
-    (counts, slots), messages = slots_of_all(before), _messages(before)
+    counts, slots, messages = before.slot_counts(), before.slot_count, _messages(before)
     rows, now = [], None
     for consumer in subscription.consumers:
         number = consumer.consumer_id

@@ -22,7 +22,8 @@ def keys_document(view: KeysView) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "status": asdict(view.status)
-        | {"subscriptions": list(view.status.subscriptions), "partition": _partition(view.status.partition)},
+        | {"subscriptions": list(view.status.subscriptions), "partition": _partition(view.status.partition)}
+        | {"drawn_partition": _partition(view.status.drawn_partition)},
         "consumers": [_consumer(row, view, at) for at, row in enumerate(view.consumers)],
         "totals": asdict(view.foot),
         "keys": _keys(view, ids),

@@ -76,7 +76,8 @@ class KeysStatus:
     is what keeps keys in order (draining hashes, recently joined consumers, none). ``client_side`` is true for
     consistent sticky ranges: a technique of clients, not a mode of the broker. ``namespace`` is the
     subscription's: several can have the same name. ``partitions`` is 0 without any; ``partition`` is the one that is
-    shown, -1 for all. ``client`` and ``hashing`` take the partition of a key, "" without partitions.
+    shown, -1 for all. ``drawn_partition`` is the one whose slots the ring has where partitions differ in them and all
+    are shown, else -1. ``client`` and ``hashing`` take the partition of a key, "" without partitions.
     """
 
     mode: str
@@ -97,6 +98,7 @@ class KeysStatus:
     now_ms: int
     partitions: int = 0
     partition: int = -1
+    drawn_partition: int = -1
     client: str = ""
     hashing: str = ""
 

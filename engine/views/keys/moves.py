@@ -254,21 +254,9 @@ def _moved_keys(before: KeysSlice, now: KeysSlice) -> NDArray[np.bool_]:
     )
 
 
-def slots_of_all(now: KeysSlice) -> tuple[dict[int, int], int]:
-    """Slots by consumer id, and of all: of each partition where partitions differ, else once for all of them."""
-    if now.partition is not None or now.subscription.agree:
-        return now.slot_counts(), now.slot_count
-    counts: Counter[int] = Counter({consumer.consumer_id: 0 for consumer in now.consumers})
-    for selector, times in Counter(map(id, now.subscription.selectors)).items():
-        partition = next(at for at, each in enumerate(now.subscription.selectors) if id(each) == selector)
-        each = keys_slice(now.state, now.subscription, partition).slot_counts()
-        counts.update({consumer: count * times for consumer, count in each.items()})
-    return dict(counts), now.slot_count * now.subscription.partitions
-
-
 def keys_evenness(now: KeysSlice) -> Evenness:
     """Slots, and messages of known keys so far, over all consumers."""
-    counts, slots_in_all = slots_of_all(now)
+    counts, slots_in_all = now.slot_counts(), now.slot_count
     ids = np.array([consumer.consumer_id for consumer in now.consumers], dtype=np.int64)
     places = {number: at for at, number in enumerate(ids.tolist())}
     messages = np.zeros(len(ids))
@@ -291,7 +279,7 @@ def keys_verdict(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> V
         after=after,
         moved=moves.moved,
         least=moves.least,
-        items=slots_of_all(now)[1] if comparable else 0,
+        items=now.slot_count if comparable else 0,
         msgs_per_sec=0.0,
         bytes_per_sec=0.0,
         unacked_at_risk=0,

@@ -1,12 +1,14 @@
 """One Key_Shared subscription of one state, with what the panels share: pieces of the hash space and known keys.
 
-All its partitions, or one of them. Where partitions differ in the owners of slots, the slice of all has the slots of
-the first, and each known key the owner that its own partition gives it.
+All its partitions, or one of them. Where partitions differ in the owners of slots, the slice of all counts the slots of
+each, and each known key has the owner that its own partition gives it; pieces to draw can only be those of one, the
+first (``differs``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
@@ -75,7 +77,10 @@ class KnownKeys:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class KeysSlice:
-    """What the panels read; ``gaps`` are slots without an owner; ``partition`` None: all of them."""
+    """What the panels read; ``gaps`` are slots without an owner; ``partition`` None: all of them.
+
+    Where it ``differs``, ``pieces`` and ``owned`` are those of the first partition, and the rest is of all.
+    """
 
     state: ClusterState
     subscription: KeySubscription
@@ -83,6 +88,12 @@ class KeysSlice:
     gaps: Gaps
     known: KnownKeys
     partition: int | None = None
+    differs: bool = False
+
+    @property
+    def selectors(self) -> tuple[Selector, ...]:
+        """One for all that agree, else that of each partition."""
+        return self.subscription.selectors if self.differs else (self.selector,)
 
     @property
     def selector(self) -> Selector:
@@ -106,34 +117,59 @@ class KeysSlice:
     @property
     def owned(self) -> Mapping[int, tuple[OwnedSlots, ...]]:
         """Each consumer's slots by the look-up, as ranges: expensive for many of them, so only for a single answer."""
-        selector = self.selector
-        return _owned.get((selector,), (), lambda: slots_by_consumer(selector))
+        return _owned_of(self.selector)
 
     @property
     def slot_count(self) -> int:
         """How many slots occur: all of the space but slot 0 where that one is folded into 1."""
-        return self.selector.slots.occurring
+        return sum(selector.slots.occurring for selector in self.selectors)
 
     def slot_counts(self) -> dict[int, int]:
         """Consumer id -> how many slots it has."""
-        if self.pieces.shared:
-            return {owner: sum(piece.count for piece in pieces) for owner, pieces in self.owned.items()}
-        return self._summed(self.pieces.widths)
+        return self._summed(slot_counts_of)
 
     def piece_counts(self) -> dict[int, int]:
         """Consumer id -> into how many pieces its slots fall."""
-        if self.pieces.shared:
-            return {owner: len(pieces) for owner, pieces in self.owned.items()}
-        return self._summed(np.ones_like(self.pieces.ends))
+        return self._summed(_piece_counts_of)
 
-    def _summed(self, weights: NDArray[np.int64]) -> dict[int, int]:
-        by_consumer = {consumer.consumer_id: 0 for consumer in self.selector.consumers}
-        ids, places = np.unique(self.pieces.owners, return_inverse=True)
-        sums = np.bincount(places, weights, minlength=len(ids)).astype(np.int64)
-        by_consumer.update(
-            {owner: count for owner, count in zip(ids.tolist(), sums.tolist(), strict=True) if owner >= 0}
-        )
-        return by_consumer
+    def _summed(self, counts_of: Callable[[Selector], dict[int, int]]) -> dict[int, int]:
+        sums = Counter({consumer.consumer_id: 0 for consumer in self.consumers})
+        for selector, times in _alike(self.selectors):
+            sums.update({consumer: count * times for consumer, count in counts_of(selector).items()})
+        return dict(sums)
+
+
+def _alike(selectors: Sequence[Selector]) -> list[tuple[Selector, int]]:
+    """The different selectors, each with how many partitions have it."""
+    times = Counter(map(id, selectors))
+    return [(selector, times[key]) for key, selector in {id(each): each for each in selectors}.items()]
+
+
+def _owned_of(selector: Selector) -> Mapping[int, tuple[OwnedSlots, ...]]:
+    return _owned.get((selector,), (), lambda: slots_by_consumer(selector))
+
+
+def slot_counts_of(selector: Selector) -> dict[int, int]:
+    """Consumer id -> how many slots it has in a partition."""
+    pieces = pieces_of(selector)
+    if pieces.shared:
+        return {owner: sum(piece.count for piece in owned) for owner, owned in _owned_of(selector).items()}
+    return _weighed(selector, pieces, pieces.widths)
+
+
+def _piece_counts_of(selector: Selector) -> dict[int, int]:
+    pieces = pieces_of(selector)
+    if pieces.shared:
+        return {owner: len(owned) for owner, owned in _owned_of(selector).items()}
+    return _weighed(selector, pieces, np.ones_like(pieces.ends))
+
+
+def _weighed(selector: Selector, pieces: Pieces, weights: NDArray[np.int64]) -> dict[int, int]:
+    by_consumer = {consumer.consumer_id: 0 for consumer in selector.consumers}
+    ids, places = np.unique(pieces.owners, return_inverse=True)
+    sums = np.bincount(places, weights, minlength=len(ids)).astype(np.int64)
+    by_consumer.update({owner: count for owner, count in zip(ids.tolist(), sums.tolist(), strict=True) if owner >= 0})
+    return by_consumer
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -155,8 +191,8 @@ _fairness: Remembered[Fairness] = Remembered()
 
 
 def fairness(now: KeysSlice) -> Fairness:
-    """``fairness_of``, remembered: several panels ask for it."""
-    return _fairness.get((now.selector,), (), lambda: fairness_of(now.selector, now.slot_counts()))
+    """``fairness_of`` the (first) partition, remembered: several panels ask for it."""
+    return _fairness.get((now.selector,), (), lambda: fairness_of(now.selector, slot_counts_of(now.selector)))
 
 
 def keys_slice(state: ClusterState, subscription: KeySubscription, partition: int | None = None) -> KeysSlice:
@@ -165,14 +201,14 @@ def keys_slice(state: ClusterState, subscription: KeySubscription, partition: in
     O(n log n + k log k): n pieces, k keys.
     """
     selector = subscription.dispatchers[partition or 0].selector
-    pieces = pieces_of(selector)
-    each = (selector,) if partition is not None or subscription.agree else subscription.selectors
+    differs = partition is None and not subscription.agree
+    each = subscription.selectors if differs else (selector,)
     known = _known.get(
         (*{id(selector): selector for selector in each}.values(), subscription.keys),
         (subscription.routing, subscription.partitions, partition, tuple(map(id, each))),
         lambda: _known_keys(subscription, partition, each),
     )
-    return KeysSlice(state, subscription, pieces, _gaps(selector, pieces), known, partition)
+    return KeysSlice(state, subscription, pieces_of(selector), _gaps(each), known, partition, differs)
 
 
 def keys_slice_by_key(state: ClusterState, key: str, partition: int | None = None) -> KeysSlice | None:
@@ -210,13 +246,19 @@ def _divided(selector: Selector) -> Pieces:
     return Pieces(first, ends[lasting], owners[lasting], shared=bool((stretches.count > 1).any()))
 
 
-def _gaps(selector: Selector, pieces: Pieces) -> Gaps:
-    free = pieces.owners < 0
-    ends, widths = pieces.ends[free].tolist(), pieces.widths[free].tolist()
-    ranges = tuple(HashRange(end - width + 1, end) for end, width in zip(ends, widths, strict=True))
-    present = set(pieces.owners.tolist())
-    idle = tuple(consumer.consumer_id for consumer in selector.consumers if consumer.consumer_id not in present)
-    return Gaps(ranges, sum(widths), idle)
+def _gaps(selectors: Sequence[Selector]) -> Gaps:
+    """The ranges that have no owner, each once however many partitions have it, and all their slots counted."""
+    ranges: dict[HashRange, None] = {}
+    slot_count, present, consumers = 0, set[int](), dict[int, None]()
+    for selector, times in _alike(selectors):
+        pieces = pieces_of(selector)
+        free = pieces.owners < 0
+        ends, widths = pieces.ends[free].tolist(), pieces.widths[free].tolist()
+        ranges.update(dict.fromkeys(HashRange(end - width + 1, end) for end, width in zip(ends, widths, strict=True)))
+        slot_count += sum(widths) * times
+        present.update(pieces.owners.tolist())
+        consumers.update(dict.fromkeys(consumer.consumer_id for consumer in selector.consumers))
+    return Gaps(tuple(ranges), slot_count, tuple(consumer for consumer in consumers if consumer not in present))
 
 
 def _known_keys(subscription: KeySubscription, partition: int | None, selectors: Sequence[Selector]) -> KnownKeys:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -123,6 +124,7 @@ def _status(timeline: Timeline, now: KeysSlice) -> KeysStatus:
         now_ms=subscription.now_ms,
         partitions=subscription.partitions,
         partition=-1 if now.partition is None else now.partition,
+        drawn_partition=0 if now.differs else -1,
         client=subscription.routing.client if subscription.routing is not None else "",
         hashing=subscription.routing.hashing if subscription.routing is not None else "",
     )
@@ -204,7 +206,7 @@ def _wait_row(wait: Wait, partition: int, positions: Mapping[int, int]) -> WaitR
 
 def _gap_rows(now: KeysSlice, waiting: Iterable[tuple[int, Wait]]) -> tuple[GapRow, ...]:
     """The gaps with what is in them, the widest first."""
-    slots = now.known.slots
+    slots, lost = now.known.slots, now.known.owners < 0
     by_slot: Counter[int] = Counter()
     for _, wait in waiting:  # delayed messages of a slot are a wait of their own
         by_slot[wait.slot] += len(wait.messages)
@@ -214,12 +216,13 @@ def _gap_rows(now: KeysSlice, waiting: Iterable[tuple[int, Wait]]) -> tuple[GapR
         first, last = np.searchsorted(slots, [gap.start, gap.end + 1]).tolist()
         low, high = np.searchsorted(held, [gap.start, gap.end + 1]).tolist()
         count = sum(by_slot[slot] for slot in held[low:high].tolist())
-        rows.append(GapRow(gap.start, gap.end, now.known.texts[first:last][:KEYS_IN_A_ROW], count))
+        keys = tuple(compress(now.known.texts[first:last], lost[first:last].tolist()))
+        rows.append(GapRow(gap.start, gap.end, keys[:KEYS_IN_A_ROW], count))
     return tuple(rows)
 
 
 def _luck_view(now: KeysSlice) -> LuckView:
-    if now.partition is None and not now.subscription.agree:
+    if now.differs:
         return LuckView(0, 0, 0.0, 0, 0, 1.0, VERDICTS[Verdict.NOTHING], PARTITIONS_DIFFER, "", 0.0)
     keys = now.subscription.keys if now.partition is None else now.known.counts
     luck = _luck.get((now.selector, now.known), (), lambda: luck_of(now.selector, keys))
@@ -292,7 +295,7 @@ def _centre(now: KeysSlice, positions: Mapping[int, int]) -> tuple[str, ...]:
     if len(owners):
         ids, counts = np.unique(owners, return_counts=True)
         at = int(counts.argmax())
-        names = {consumer.consumer_id: consumer.name for consumer in now.selector.consumers}
+        names = {consumer.consumer_id: consumer.name for consumer in now.consumers}
         rest = f": {int(counts[at])} of {len(now.known.keys)} key{'' if len(now.known.keys) == 1 else 's'}"
         lines.append(centre_name(names[int(ids[at])], rest))
     else:

@@ -137,7 +137,7 @@ def _why(luck: Luck) -> str:
     return value.partition(": ")[2]
 
 
-PARTITIONS_DIFFER: Final = "the partitions give slots to different consumers; choose one to compare it with chance"
+PARTITIONS_DIFFER: Final = "the partitions have different owners of slots, so only one can be compared with chance"
 GAPS: Final = "key-gaps"
 GAPS_SERVED: Final = "key-gaps-served"
 POINTS_LOST: Final = "key-points-lost"
@@ -180,7 +180,7 @@ def _client_side(now: KeysSlice) -> Notice | None:
 
 def _gaps(now: KeysSlice) -> Notice | None:
     gaps = now.gaps
-    if not gaps.slot_count or not now.selector.consumers:
+    if not gaps.slot_count or not now.consumers:
         return None
     keys = int((now.known.owners < 0).sum())
     where = ", ".join(map(str, gaps.ranges[:3])) + (", ..." if len(gaps.ranges) > 3 else "")
@@ -214,9 +214,7 @@ def _points_lost(now: KeysSlice) -> Notice | None:
 
 def _names(now: KeysSlice) -> Notice | None:
     """Bug pattern K03: several consumers of one name."""
-    doubled = [
-        name for name, count in Counter(consumer.name for consumer in now.selector.consumers).items() if count > 1
-    ]
+    doubled = [name for name, count in Counter(consumer.name for consumer in now.consumers).items() if count > 1]
     if not doubled:
         return None
     some = ", ".join(map(repr, doubled[:3])) + (", ..." if len(doubled) > 3 else "")

@@ -111,3 +111,29 @@ def test_a_script_selects_a_partition_and_all_of_them() -> None:
         assert shown_partition(app) == -1
 
     run(app, selected)
+
+
+def test_partitions_that_differ_are_counted_together_and_the_drawn_one_is_named() -> None:
+    app = keys_app(
+        synthetic_keys(30, 3, mode="auto-split", partitions=PARTITIONS).state,
+        "kill worker-0",
+        "add worker-9",
+        "topic partitions topic-0 6",
+    )
+
+    async def summed(pilot: Pilot[object]) -> None:
+        screen = keys_screen(app)
+        view = screen.now
+        assert (view.status.partition, view.status.drawn_partition) == (-1, 0)
+        assert view.foot.slots == sum(row.slots for row in view.consumers) == 6 * 65_535
+        assert "6 partitions that differ" in text_of(app)
+        each = [screen.store.shown.keys_view_of(partition) for partition in range(6)]
+        assert {each_view.status.drawn_partition for each_view in each} == {-1}
+        assert each[0].ring.point_owners.tolist() == view.ring.point_owners.tolist()
+        assert each[5].ring.point_owners.tolist() != view.ring.point_owners.tolist()
+        for at, row in enumerate(view.consumers):
+            assert row.slots == sum(each_view.consumers[at].slots for each_view in each)
+            assert row.ranges == sum(each_view.consumers[at].ranges for each_view in each)
+        assert view.foot.keys == sum(each_view.foot.keys for each_view in each)
+
+    run(app, summed)
