@@ -268,7 +268,7 @@ class AnswerCollector:
                 self.problems += configured.problems
                 if configured.good:
                     self.settings, self.configured = configured.good.settings, True
-                self.configuration.update(_texts(data))
+                self.configuration.update(scalar_texts(data))
             case AnswerKind.LOAD_REPORT:
                 self._take_load_report(name, data)
 
@@ -445,7 +445,7 @@ def _members(data: bytes) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _texts(data: bytes) -> dict[str, str]:
+def scalar_texts(data: bytes) -> dict[str, str]:
     """Return the scalar members of an object as texts, as run-time settings are printed."""
     written = {True: "true", False: "false"}
     return {

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 SHOWN_DIFFERENCES: Final = 50
 _NOTHING: Final = (
     "nothing in it can be compared. Save partitioned-stats or stats of topics with Failover, Exclusive or Key_Shared"
-    " subscriptions, …/bundles, topicHashPositions, broker-stats/topics or load reports"
+    " subscriptions, records and stats of scalable topics, …/bundles, topicHashPositions, broker-stats/topics or load"
+    " reports"
 )
 
 
