@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
+from engine.admin.client_facts import ClientFacts
 from engine.admin.facts import Snapshot
-from engine.admin.publishers import ClientFacts
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.plan import LoadManager
 from engine.cluster.state import ClusterState

@@ -103,7 +103,7 @@ def _chosen(topics: Mapping[str, None], name: str | None) -> str:
 
 def _max_buckets(moments: Sequence[Moment]) -> int:
     """What a segment may have at most, by the settings of the brokers."""
-    from engine.scenarios.scalable_topics import MAX_BUCKETS, max_buckets
+    from engine.scalable.settings import MAX_BUCKETS, max_buckets
 
     printed = [moment.snapshot.configuration.get(MAX_BUCKETS) for moment in moments]
     return max_buckets(next((one for one in reversed(printed) if one is not None), None))
