@@ -21,6 +21,8 @@ from tui.kit.columns import REPORTED_SIGN
 from tui.kit.plain_text import plain_label
 from tui.kit.wording import bytes_per_sec, in_out_rate, quantity, safe_name, short_topic, shorten_middle
 
+FEW_TOPICS = 12
+"""A bundle that a script selects shows its topics at once if it has no more."""
 TOPICS_AT_ONCE = 100
 """How many topics a bundle shows before its last line offers the next ones."""
 WIDE_CELLS = 48
@@ -130,13 +132,14 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
             parent.remove_children()
             for bundle in bundles:
                 parent.add("", data=bundle)
+            if isinstance(parent.data, BundleNode) and self._key_of(parent.data) in self._opened_bundles:
+                self._opened_bundles.update(map(self._key_of, bundles))  # who saw topics goes on to see them
         for node, bundle in zip(parent.children, bundles, strict=True):
-            key = BundleKey(bundle.namespace, bundle.range_text)
+            key = self._key_of(bundle)
             before = node.data
             node.data = bundle
             node.set_label(self._bundle_label(bundle))
             if bundle.children:
-                self._opened_bundles.discard(key)
                 if isinstance(before, BundleNode) and not before.children:
                     node.remove_children()
                 self._fit_bundles(node, bundle.children)
@@ -157,7 +160,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         bundle = event.node.data
         if not isinstance(bundle, BundleNode):
             return
-        key = BundleKey(bundle.namespace, bundle.range_text)
+        key = self._key_of(bundle)
         self._closed_bundles.discard(key)
         if not bundle.children and key not in self._opened_bundles:
             self._opened_bundles.add(key)
@@ -168,7 +171,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         event.stop()
         bundle = event.node.data
         if isinstance(bundle, BundleNode):
-            key = BundleKey(bundle.namespace, bundle.range_text)
+            key = self._key_of(bundle)
             self._opened_bundles.discard(key)
             self._closed_bundles.add(key)
 
@@ -209,6 +212,16 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
                 parent.expand()
                 parent = parent.parent
             self.call_after_refresh(self.move_cursor, node)
+
+    def open_few(self, bundle: BundleKey) -> None:
+        """Show the topics of a bundle that has only few."""
+        node = self._find(self.root, bundle)
+        if node is not None and isinstance(node.data, BundleNode) and node.data.topics <= FEW_TOPICS:
+            node.expand()
+
+    @staticmethod
+    def _key_of(bundle: BundleNode) -> BundleKey:
+        return BundleKey(bundle.namespace, bundle.range_text)
 
     def _find(self, node: TreeNode[Entry], key: BundleKey) -> TreeNode[Entry] | None:
         for child in node.children:
@@ -270,9 +283,10 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
 
     def _topic_label(self, topic: BundleTopic) -> Text:
         rate = f"{quantity(topic.msgs_per_sec)}/s" if self._is_narrow else in_out_rate(topic.msgs_per_sec)
-        room = self.size.width - 4 * self.guide_depth - len(rate) - 2
+        numbers = f"  {rate}" if self._is_narrow else f"  0x{topic.topic_hash:08x}  {rate}"
+        room = self.size.width - 4 * self.guide_depth - len(numbers)
         name = shorten_middle(short_topic(topic.name).rpartition("/")[2], max(12, room))
-        return Text.assemble(name, (f"  {rate}", self._part("number")))
+        return Text.assemble(name, (numbers, self._part("number")))
 
 
 def load_text(load: ReportedLoad, *, short: bool) -> str:

@@ -301,4 +301,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         elif selection.kind == "topic":
             self.complain(self.explain(selection.topic))
         else:
-            self.query_one(BundleTree).mark(BundleKey(selection.namespace, selection.range_text))
+            tree, bundle = self.query_one(BundleTree), BundleKey(selection.namespace, selection.range_text)
+            tree.mark(bundle)
+            if self.has_class("-bundles-only"):
+                tree.open_few(bundle)

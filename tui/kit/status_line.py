@@ -36,7 +36,7 @@ def fitted_parts(parts_with: Callable[[int], list[Ranked]], width: int) -> list[
         if _cells(shown) <= width:
             break
     while len(shown) > 1 and _cells(shown) > width:
-        shown.remove(max(shown, key=lambda part: part[0]))
+        shown.remove(max(reversed(shown), key=lambda part: part[0]))  # of equals the last: the name comes first
     return [(text, style) for _, text, style in shown]
 
 

@@ -25,7 +25,7 @@ from engine.routing.clients import (
 )
 from engine.routing.explain import RouteExplanation, explain_key_route, explain_route, explain_send
 from engine.routing.growth import client_disagreements, moves_of_clients
-from engine.routing.producers.bursts import burst_of
+from engine.routing.producers.rates import burst_of
 from engine.routing.producers.settings import CLIENTS, new_router
 from engine.routing.producers.statistics import MergedPublishers, PartitionedPublishers, partitioned_publishers
 from engine.routing.routers import PartialRoundRobinRouter, Router

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.routing.clients import OtherRoute
 from engine.routing.explain import SendExplanation
-from engine.routing.producers.bursts import Burst
+from engine.routing.producers.rates import Burst
 from engine.views.failover.model import Notice, TimelineView
 
 NOT_OPEN: Final = 0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from engine.cluster.producers.state import ProducerTopic
 from engine.memo import Remembered
-from engine.routing.producers.bursts import peaks_of
-from engine.routing.producers.rates import flow_of, is_rated, sends
+from engine.routing.producers.rates import flow_of, is_rated, peaks_of, sends
 from engine.views.producers.model import RatesView
 
 _views: Remembered[RatesView | None] = Remembered()

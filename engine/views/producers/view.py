@@ -21,8 +21,8 @@ from engine.cluster.timeline import Step, Timeline
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.routing.growth import moved_keys
-from engine.routing.producers.bursts import burst_of
 from engine.routing.producers.model import OpenReason, PartitionedProducer, PartitionProducer
+from engine.routing.producers.rates import burst_of
 from engine.routing.producers.steps import counts_of
 from engine.views.failover.model import Notice
 from engine.views.failover.table import letter_tag

@@ -8,7 +8,6 @@ from engine.cluster.producers.state import ProducerTopic, Tally
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.routing.growth import client_disagreements
-from engine.routing.producers.bursts import Burst
 from engine.routing.producers.model import (
     Closed,
     Created,
@@ -25,6 +24,7 @@ from engine.routing.producers.model import (
     Updated,
     UpdateResult,
 )
+from engine.routing.producers.rates import Burst
 from engine.routing.routers import BatchRoundRobinRouter, PartialRoundRobinRouter, Router, SinglePartitionRouter
 from engine.text import counted
 from engine.views.failover.model import Notice

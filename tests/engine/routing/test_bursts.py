@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from engine.errors import Rejection
 from engine.routing.clients import Message
 from engine.routing.producers import steps
-from engine.routing.producers.bursts import Burst, burst, burst_of, peaks_of
 from engine.routing.producers.model import ProducersState, ProducersStep, SendRate
-from engine.routing.producers.rates import flow_of
+from engine.routing.producers.rates import Burst, burst, burst_of, flow_of, peaks_of
 from engine.routing.producers.settings import CLIENTS, JAVA, Client, ProducerSettings, Routing
 from engine.routing.routers import BatchRoundRobinRouter, RoundRobinRouter, Router, round_robin, route
 
