@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-SettingValue = bool | int | float | str
+SettingValue = bool | int | float | str | tuple[str, ...]
 FINAL: Final = 1000
 """``milestone`` of a release proper; its milestones come before it."""
 
@@ -57,6 +57,7 @@ _ARRIVED_BEFORE: Final = (
     (OLDEST, "consistent hashing in Key_Shared as the default (PIP-119)"),
 )
 """What of our field releases before the oldest that is modelled lacked, by the first release that had it."""
+_3_0: Final = Release(3, 0, 0)
 _4_0: Final = Release(4, 0, 0, milestone=0)
 _5_0_M1: Final = Release(5, 0, 0, milestone=1)
 _5_0: Final = Release(5, 0, 0)
@@ -79,6 +80,8 @@ class Default:
         """The value as broker.conf writes it; "" where there is no such setting."""
         if self.value is None:
             return ""
+        if isinstance(self.value, tuple):
+            return ",".join(self.value)
         return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
@@ -102,6 +105,7 @@ def _absent(*firsts: Release) -> _Since:
     return _Since(Default(None, dynamic=False), firsts)
 
 
+_SPLITS_BEFORE_FLOW: Final = ("range_equally_divide", "topic_count_equally_divide", "specified_positions_divide")
 _IMPL: Final = "org.apache.pulsar.broker.loadbalance.impl."
 
 # The last entry of a setting whose releases include the given one holds. Defaults of 4.2.4 and 5.0.1 are those of their
@@ -136,6 +140,12 @@ SETTINGS: Final[Mapping[str, tuple[_Since, ...]]] = {
     "managedLedgerMaxUnackedRangesToPersistInMetadataStore": (_static(1000, OLDEST), _static(200000, _5_0_M1)),
     "managedLedgerMaxBatchDeletedIndexToPersist": (_static(10000, OLDEST), _static(200000, _5_0_M1)),
     # Namespaces and topics.
+    # PIP-169 (#16557).
+    "supportedNamespaceBundleSplitAlgorithms": (
+        _dynamic(_SPLITS_BEFORE_FLOW, OLDEST),
+        _dynamic((*_SPLITS_BEFORE_FLOW, "flow_or_qps_equally_divide"), _3_0),
+    ),
+    "flowOrQpsDifferenceThresholdPercentage": (_absent(OLDEST), _dynamic(10, _3_0)),
     "defaultNumberOfNamespaceBundles": (_dynamic(4, OLDEST), _dynamic(32, _5_0)),
     "defaultNumberOfSystemNamespaceBundles": (_absent(OLDEST), _static(64, _5_0)),
     "brokerCloseInactiveTopicsEnabled": (_absent(OLDEST), _dynamic(False, _5_0)),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings, default_load_settings
-from engine.config import CURRENT, DEFAULTS, BrokerSettings, default_settings
+from engine.config import CURRENT, DEFAULTS, SPLIT_ALGORITHMS, BrokerSettings, default_settings
 from engine.releases import SETTINGS
 from tests.golden.harness import HERE
 from tests.releases import known
@@ -35,6 +35,8 @@ CHANGES: dict[str, list[tuple[str, object]]] = {
         ("5.0.0-M1", True),
         ("5.0.0", False),
     ],
+    "flowOrQpsDifferenceThresholdPercentage": [("2.10.0", None), ("3.0.7", 10)],
+    "supportedNamespaceBundleSplitAlgorithms": [("2.10.0", SPLIT_ALGORITHMS[:3]), ("3.0.7", SPLIT_ALGORITHMS)],
     "defaultNumberOfNamespaceBundles": [("2.10.0", 4), ("5.0.0", 32)],
     "defaultNumberOfSystemNamespaceBundles": [("2.10.0", None), ("5.0.0", 64)],
     "loadBalancerDistributeBundlesEvenlyEnabled": [("2.10.0", True), ("5.0.0", False)],
