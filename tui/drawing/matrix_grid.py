@@ -11,7 +11,7 @@ import numpy.typing as npt
 HEAD: Final = 2
 """Lines above the matrix."""
 FOOT: Final = 1
-_WIDEST_CELL: Final = 6
+_WIDEST_CELL: Final = 16
 _TALLEST_CELL: Final = 3
 _ROOM_FOR_BARS: Final = 13
 """With fewer lines than these, the matrix takes all that it can use."""

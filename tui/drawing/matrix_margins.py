@@ -100,7 +100,8 @@ def draw_bars(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Palet
     for values, word, ink in zip((picture.objects, messages), words, inks, strict=True):
         binned = _binned(values, grid)
         most = float(binned.max(initial=0))
-        labels = (f"{word} at each partition, at most {most:,.6g}", f"{word}, at most {most:,.6g}", word)
+        number = f"{most:,.0f}" if most >= 100 else f"{most:,.4g}"
+        labels = (f"{word} at each partition, at most {number}", f"{word}, at most {number}", word)
         room = canvas.width - grid.left
         canvas.write(top, grid.left, next((label for label in labels if len(label) <= room), ""), plain)
         packed = np.full(binned.size, NO_COLOUR if palette.mono else pack(ink))

@@ -136,9 +136,10 @@ def partition_sentence(view: ProducersView, at: int) -> str:
     pending = int(partitions.pending[at])
     waits = f", {pending:,} waiting" if pending else ""
     producers, messages = int(partitions.producers[at]), int(partitions.messages[at])
-    amounts = f"{counted(producers, 'producer')}, {counted(messages, 'message')}{waits}"
-    rate = "" if rates is None else f", {_rate(rates, at)}"
-    return f"partition {at} on broker {at % view.status.brokers}: {amounts}{rate}{down}"
+    rate = "" if rates is None else f"{_rate(rates, at)}, "
+    sent = f", {counted(messages, 'message')}" if messages or rates is None else ""
+    amounts = f"{rate}{counted(producers, 'producer')}{sent}{waits}"
+    return f"partition {at} on broker {at % view.status.brokers}: {amounts}{down}"
 
 
 def _rate(rates: RatesView, at: int) -> str:

@@ -21,7 +21,7 @@ from tui.kit.wording import cut_end, fit, quantity, safe_name
 _NAME_CELLS: Final = (7, 26)
 _LAST_CELLS: Final = (16, 46)
 _BAR_CELLS: Final = (5, 14)
-_EASY_NAME: Final = 15
+_EASY_NAME: Final = 16
 
 
 def producer_columns(rows: Sequence[ProducerRow], width: int) -> Columns:
