@@ -49,6 +49,17 @@ def luminance(colour: Rgb) -> float:
 
 
 @lru_cache(maxsize=4096)
+def contrast(one: Rgb, other: Rgb) -> float:
+    """How well one colour is read on another, 1 to 21; source: WCAG 2.2.
+
+    >>> round(contrast((255, 255, 255), (0, 0, 0)), 1), contrast((9, 9, 9), (9, 9, 9))
+    (21.0, 1.0)
+    """
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@lru_cache(maxsize=4096)
 def contrasting(colour: Rgb) -> Rgb:
     """Black or white, whichever is read more easily on this colour.
 

@@ -135,7 +135,8 @@ class ShareKeysScreen(Dialog[ShareKeys]):
         name, sentence = MODES[mode]
         now = "  (now)" if mode == self._mode else ""
         mark = "▸ " if marked else ""
-        return assembled((mark, "$accent bold"), (name, "bold"), (now, "$good"), NEW_LINE, (sentence, "$dim"), NEW_LINE)
+        words = (sentence, "") if marked else (sentence, "$dim")
+        return assembled((mark, "$accent bold"), (name, "bold"), (now, "$good"), NEW_LINE, words, NEW_LINE)
 
     def on_mount(self) -> None:
         """Mark the mode in force."""

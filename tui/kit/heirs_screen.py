@@ -166,12 +166,18 @@ def handover_columns(rows: Sequence[HandoverRow], width: int, noun: str, sides: 
     messages = "out/s" if noun != SLOT else "messages"
     whole = max((len(short_topic(row.name)) for row in rows), default=5) + 2
     name = NameColumn("topic" if noun != SLOT else "known key", whole, min(whole, 30), 12)
-    always = (Column("to", sides[1], 16, left=True, most=40), Column("rate", messages, 9))
+    before, after = _who_cells(row.before for row in rows), _who_cells(row.after for row in rows)
+    always = (Column("to", sides[1], after, left=True, most=40), Column("rate", messages, 9))
     others = (
-        Column("from", sides[0], 16, left=True, most=40),
+        Column("from", sides[0], before, left=True, most=40),
         *([Column("unacked", "unacked", 9)] if noun != SLOT and any(row.unacked for row in rows) else []),
     )
     return fitting(width, name, always, others, ("name", "from", "to", "rate", "unacked"))
+
+
+def _who_cells(names: Iterable[str | None]) -> int:
+    """A column of consumers: as wide as their names, 8 to 16 cells."""
+    return max(8, min(16, 2 + max((len(name or NOBODY) for name in names), default=0)))
 
 
 def handover_cell(row: HandoverRow, column: Column) -> Text:

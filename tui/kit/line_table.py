@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Generic
 
+from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -21,6 +22,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.memo import LazyRows
+from tui.drawing.colour import contrast, contrasting
 from tui.kit.background import Computing, run_beside
 from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, places_in_order
 from tui.kit.line_widget import ScrolledLines
@@ -165,8 +167,23 @@ class LineTable(ScrolledLines, can_focus=True, inherit_bindings=False):
     def _strip(self, text: Text, width: int, style: Style) -> Strip:
         if style.reverse:  # without colours: one ground for the whole row, also below what is dim
             text = Text(text.plain, no_wrap=True)
-        segments = list(text.render(self.app.console, end=""))
-        return Strip(Segment.apply_style(segments, style)).adjust_cell_length(width, style)
+        segments = Segment.apply_style(text.render(self.app.console, end=""), style)
+        return Strip(map(_legible, segments)).adjust_cell_length(width, style)
+
+
+LEAST_CONTRAST: Final = 3.0
+"""Of letters and the ground of the row they are in."""
+
+
+def _legible(segment: Segment) -> Segment:
+    """Words in a colour that their ground swallows, as a consumer's letter in the marked row, become black or white."""
+    style = segment.style
+    if style is None or style.color is None or style.bgcolor is None or not any(map(str.isalnum, segment.text)):
+        return segment
+    ink, ground = style.color.triplet, style.bgcolor.triplet
+    if ink is None or ground is None or contrast(ink, ground) >= LEAST_CONTRAST:
+        return segment
+    return Segment(segment.text, style + Style(color=Color.from_rgb(*contrasting(ground))))
 
 
 ALL_COLUMNS_CELLS: Final = 2_000

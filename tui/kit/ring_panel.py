@@ -157,6 +157,9 @@ class RingPanel(LinePanel, can_focus=True):
         self.forget()
         self._name_view()
 
+    def watch_dots(self) -> None:
+        self._name_view()
+
     def watch_compared(self) -> None:
         self.forget()
         self._name_view()
