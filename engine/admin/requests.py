@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from engine.admin.files import moment_ms
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.names import TopicName, parse_topic_name, refuse_namespace
+from engine.text import moment_ms
 
 _DOMAINS = ("persistent", "non-persistent")
 TOPIC_POLICIES: Final = (

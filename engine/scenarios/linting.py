@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from engine.admin.client_facts import ClientFacts
 from engine.admin.facts import Snapshot
 from engine.admin.moments import Moment, combined
-from engine.admin.publishers import ClientFacts
 from engine.admin.scalable import ScalableFacts
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.plan import LoadManager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from engine.admin.earlier import EarlierAnswers, remembered
-from engine.admin.facts import Decoded, Snapshot, TopicFacts
+from engine.admin.facts import Snapshot, TopicFacts
 from engine.admin.inference import InferredLevels, keeps_first_connected
 from engine.admin.inferred_release import NOTHING_INFERRED, InferredRelease, inferred_release
 from engine.admin.kinds import AnswerKind, is_scalar
@@ -18,7 +18,7 @@ from engine.admin.release_signs import signs_in
 from engine.admin.text import raw_object
 from engine.admin.topics import broker_stats_of
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
-from engine.errors import InputError, Problem, Rejection
+from engine.errors import Decoded, InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import is_segment
 from engine.verify.answers import Answer, Answers, read_folder

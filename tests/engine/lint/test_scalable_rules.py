@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from engine.admin.client_facts import ClientFacts
 from engine.admin.facts import Snapshot
 from engine.admin.moments import Moment
-from engine.admin.publishers import ClientFacts
 from engine.admin.scalable import ScalableFacts
 from engine.errors import Rejection
 from engine.lint import Finding, lint

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 import click
 
-from engine.admin.files import FilesRead
+from engine.admin.folders import FilesRead
 from engine.answer import about
 from engine.config import FLAG
 from engine.errors import InputError, Problem, Rejection
