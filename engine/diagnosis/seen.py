@@ -15,8 +15,6 @@ from engine.config import ReleaseBehaviour
 from engine.diagnosis.limits import Limits, limits_of
 from engine.diagnosis.release import ReleaseSeen, release_seen
 from engine.names import PARTITION_SUFFIX, partition_index
-from engine.scalable.model import backing_topic
-from engine.scalable.reported import blocked_in, held_back_by, known_drained
 
 NOBODY: Final = "None"
 SHARED: Final = "Shared"
@@ -475,6 +473,11 @@ def readings_of(moment: Moment) -> MomentReadings:
 def _waiting_segments(snapshot: Snapshot) -> dict[tuple[str, str], str]:
     """By topic and subscription of a segment that is printed as blocked, the topic that it waits for."""
     waits: dict[tuple[str, str], str] = {}
+    if not snapshot.scalable:
+        return waits
+    from engine.scalable.model import backing_topic
+    from engine.scalable.reported import blocked_in, held_back_by, known_drained
+
     for facts in snapshot.scalable.values():
         layout = facts.layout()
         if layout is None or facts.statistics is None:

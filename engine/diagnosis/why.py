@@ -21,7 +21,6 @@ from engine.diagnosis.causes import (
     joining,
     pace,
     reached_limits,
-    segments,
     slots,
     stalled,
 )
@@ -65,8 +64,8 @@ DECIDERS: Final = (
     Decider(connections.LOST_PARTITIONS, "consumers of other partitions are not connected to these", _ALL,
             connections.lost_partitions),
     Decider(consumers.NO_CONSUMERS, "nobody is connected", _ALL, consumers.no_consumers),
-    Decider(segments.SEGMENT_WAITS, "a segment waits until one that it descends from is read", _ALL,
-            segments.segment_waits),
+    Decider(draining.SEGMENT_WAITS, "a segment waits until one that it descends from is read", _ALL,
+            draining.segment_waits),
     Decider(reached_limits.BROKER, "the whole broker has too many unacknowledged messages", _SPREAD,
             reached_limits.broker_limit),
     Decider(reached_limits.SUBSCRIPTION, "the subscription has too many unacknowledged messages", _SPREAD,
