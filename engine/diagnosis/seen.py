@@ -17,6 +17,8 @@ from engine.diagnosis.release import ReleaseSeen, release_seen
 from engine.names import PARTITION_SUFFIX, partition_index
 
 NOBODY: Final = "None"
+UNKNOWN_TYPE: Final = "unknown"
+"""Metrics do not have the type."""
 SHARED: Final = "Shared"
 KEY_SHARED: Final = "Key_Shared"
 FAILOVER: Final = "Failover"
