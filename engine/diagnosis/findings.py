@@ -146,8 +146,7 @@ class DiagnosisRow:
     namespace: Annotated[str, about("Tenant and namespace.")]
     subscription: Annotated[str, about("Name of the subscription.")]
     type: Annotated[
-        str,
-        about("Its type; None where nobody has connected since the topic was loaded."),
+        str, about("Its type; None where nobody has connected since the topic was loaded, unknown of metrics alone.")
     ]
     topic: Annotated[
         str, about("Full name of the topic where the first cause is worst, without the suffix of a partition.")
