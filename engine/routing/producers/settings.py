@@ -158,6 +158,14 @@ def new_router(routing: Routing, client: Client, partitions: int, seed: str, now
     keys = key_routing(client.word, routing.hashing)
     if isinstance(keys, Rejection):
         return replace(keys, field="hashingScheme")
+    delay_ms, frequency = routing.publish_delay_ms, routing.switch_frequency
+    if delay_ms is not None and delay_ms < 1:
+        message = "configured value for batch delay must be at least 1ms"
+        return Rejection("IllegalArgumentException", message, field="batchingMaxPublishDelay")
+    if frequency is not None and (frequency < 1 or client != JAVA):
+        known = "configured value for partition switch frequency must be >= 1"
+        message = known if client == JAVA else f"the {client.name} client has no partition switch frequency"
+        return Rejection("IllegalArgumentException", message, field="batchingPartitionSwitchFrequencyByPublishDelay")
     drawn = murmur3_32(f"{seed}/router") % partitions
     batching = client.batching if routing.batching is None else routing.batching
     if routing.kind == "SinglePartition":
@@ -170,14 +178,6 @@ def new_router(routing: Routing, client: Client, partitions: int, seed: str, now
     if routing.kind != "RoundRobinPartition":
         message = f"{routing.kind!r} is none of {', '.join(ROUTER_KINDS)}"
         return Rejection("IllegalArgumentException", message, field="messageRoutingMode")
-    delay_ms, frequency = routing.publish_delay_ms, routing.switch_frequency
-    if delay_ms is not None and delay_ms < 1:
-        message = "configured value for batch delay must be at least 1ms"
-        return Rejection("IllegalArgumentException", message, field="batchingMaxPublishDelay")
-    if frequency is not None and (frequency < 1 or client != JAVA):
-        known = "configured value for partition switch frequency must be >= 1"
-        message = known if client == JAVA else f"the {client.name} client has no partition switch frequency"
-        return Rejection("IllegalArgumentException", message, field="batchingPartitionSwitchFrequencyByPublishDelay")
     if batching and client != JAVA:
         return BatchRoundRobinRouter(drawn, now_ms, max_delay_ms=delay_ms or MAX_BATCH_DELAY_MS, keys=keys)
     delay_us = DEFAULT_MAX_PUBLISH_DELAY_US if delay_ms is None else delay_ms * 1000
