@@ -70,6 +70,19 @@ def contrasting(colour: Rgb) -> Rgb:
     return (0, 0, 0) if luminance(colour) > 0.179 else (255, 255, 255)
 
 
+LEAST_CONTRAST: Final = 3.0
+"""Of letters and their ground."""
+
+
+def legible(ink: Rgb, ground: Rgb) -> Rgb:
+    """The ink, or black or white where its ground would swallow letters in it.
+
+    >>> legible((240, 228, 66), (0, 0, 0)), legible((240, 228, 66), (250, 250, 247))
+    ((240, 228, 66), (0, 0, 0))
+    """
+    return ink if contrast(ink, ground) >= LEAST_CONTRAST else contrasting(ground)
+
+
 def shades(inks: tuple[Rgb, ...], palette: Palette, levels: int) -> IntArray:
     """Every ink laid over the background at every coverage, in colours the terminal has.
 

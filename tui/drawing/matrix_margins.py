@@ -10,7 +10,7 @@ import numpy.typing as npt
 from engine.views.producers.model import ADDED, EAGER, FRESH, LOST, REASON
 from themes.palettes import Palette, Rgb
 from tui.drawing.canvas import BOLD, REVERSE, Canvas
-from tui.drawing.colour import NO_COLOUR, mix, pack
+from tui.drawing.colour import NO_COLOUR, contrasting, legible, mix, pack
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.matrix_grid import HEAD, Grid, MatrixPicture
 
@@ -71,10 +71,15 @@ def draw_labels(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Pal
     dim = NO_COLOUR if palette.mono else pack(palette.dim)
     if grid.per_line == 1:
         for row, tag in enumerate(picture.tags):
-            ink = NO_COLOUR if palette.mono else pack(palette.consumer_colour(picture.colours[row]))
-            marked = row == picture.selected
-            at = grid.line_of(row, producers)
-            canvas.write(at, 1, tag.rjust(grid.left - 2), ink, attributes=BOLD | (REVERSE if marked else 0))
+            at, text, marked = grid.line_of(row, producers), tag.rjust(grid.left - 2), row == picture.selected
+            if palette.mono:
+                canvas.write(at, 1, text, NO_COLOUR, attributes=BOLD | (REVERSE if marked else 0))
+                continue
+            colour = palette.consumer_colour(picture.colours[row])
+            if marked:
+                canvas.write(at, 1, text, pack(contrasting(colour)), background=pack(colour), attributes=BOLD)
+            else:
+                canvas.write(at, 1, text, pack(legible(colour, palette.background)), attributes=BOLD)
     else:
         for line in range(0, grid.lines, 4):
             first = 2 * line if grid.per_line else (line * producers) // grid.lines

@@ -22,7 +22,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.memo import LazyRows
-from tui.drawing.colour import contrast, contrasting
+from tui.drawing.colour import legible
 from tui.kit.background import Computing, run_beside
 from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, places_in_order
 from tui.kit.line_widget import ScrolledLines
@@ -171,19 +171,15 @@ class LineTable(ScrolledLines, can_focus=True, inherit_bindings=False):
         return Strip(map(_legible, segments)).adjust_cell_length(width, style)
 
 
-LEAST_CONTRAST: Final = 3.0
-"""Of letters and the ground of the row they are in."""
-
-
 def _legible(segment: Segment) -> Segment:
     """Words in a colour that their ground swallows, as a consumer's letter in the marked row, become black or white."""
     style = segment.style
     if style is None or style.color is None or style.bgcolor is None or not any(map(str.isalnum, segment.text)):
         return segment
     ink, ground = style.color.triplet, style.bgcolor.triplet
-    if ink is None or ground is None or contrast(ink, ground) >= LEAST_CONTRAST:
+    if ink is None or ground is None or legible(ink, ground) == ink:
         return segment
-    return Segment(segment.text, style + Style(color=Color.from_rgb(*contrasting(ground))))
+    return Segment(segment.text, style + Style(color=Color.from_rgb(*legible(ink, ground))))
 
 
 ALL_COLUMNS_CELLS: Final = 2_000

@@ -12,7 +12,7 @@ from rich.color import Color, ColorSystem
 
 from themes import stylesheet, stylesheets
 from themes.palettes import DEPTHS, ROLES, THEMES, Depth, ThemeName, consumer_tag, hex_colour, palette
-from tui.drawing.colour import contrasting, luminance, mix, pack, shades, unpack
+from tui.drawing.colour import contrasting, legible, luminance, mix, pack, shades, unpack
 
 # How dichromats see linear RGB: Machado, Oliveira and Fernandes (2009), severity 1.
 SIGHTS = {
@@ -114,3 +114,12 @@ def test_stylesheets_are_handed_out_as_absolute_paths_and_a_missing_one_is_named
     with pytest.raises(FileNotFoundError, match="no stylesheet 'no-such-sheet'"):
         stylesheet("no-such-sheet")
     assert Path(stylesheets.__code__.co_filename).with_name("palettes.toml").is_file()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_letters_of_consumers_are_read_on_the_ground_and_on_the_marked_row(theme: ThemeName) -> None:
+    colours = palette(theme, "truecolor")
+    for ink in colours.consumers:
+        for ground in (colours.background, mix(colours.background, colours.accent, 0.3), ink):
+            darker, lighter = sorted((luminance(legible(ink, ground)), luminance(ground)))
+            assert (lighter + 0.05) / (darker + 0.05) >= 3
