@@ -155,6 +155,11 @@ SETTINGS: Final[Mapping[str, About]] = {
     "managedLedgerMaxBatchDeletedIndexToPersist": About(
         "how many partly acknowledged batches outlive a move of the topic", "unacknowledged messages"
     ),
+    "supportedNamespaceBundleSplitAlgorithms": About("the algorithms that a split request may name", "bundles"),
+    "flowOrQpsDifferenceThresholdPercentage": About(
+        "how far above a limit of messages or bandwidth a bundle must be before flow_or_qps_equally_divide cuts it",
+        "bundles",
+    ),
     "defaultNumberOfNamespaceBundles": About(
         "bundles of namespaces made from then on; those here keep theirs", "namespaces"
     ),
