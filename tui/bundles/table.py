@@ -55,7 +55,7 @@ def tree_columns(rows: Sequence[BundleRow], width: int) -> TreeColumns:
     broker = 13 if width >= _BROKERS + guide else 0
     verdict = width - 96 - guide if width >= _VERDICTS + guide else 0
     room = width - (1 + guide + RANGE_CELLS + SHARE_CELLS)
-    topics = 0 if room < 6 else 7 if numbers else 6  # 7: a gap between its heading and the next one
+    topics = 6 if room >= 6 else 0
     reason = 9 if numbers else 7 if room >= 18 else 0
     room -= topics + reason + (22 if numbers else 0) + broker + verdict
     return TreeColumns(guide, topics, min(room, 27) if room >= 5 else 0, reason, numbers, broker, verdict)

@@ -16,7 +16,7 @@ from tui.kit.columns import REPORTED_SIGN, Lines
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import set_title
 from tui.kit.verdict_words import judgement_colour
-from tui.kit.wording import event_effects, safe_name, shorten_middle
+from tui.kit.wording import event_effect, event_effect_short, safe_name, shorten_middle
 
 GLYPHS: Final = {
     "add": "+",
@@ -44,8 +44,6 @@ SEEN_GLYPHS: Final = {
     "active": ">",
     "differs": "!",
 }
-WORDS_KEPT: Final = 14
-"""Cells of what was done that an effect leaves."""
 Happened = EventLine | SeenEvent
 
 
@@ -80,8 +78,10 @@ def event_line(event: Happened, width: int, colours: Palette, noun: str = "parti
     text = Text(no_wrap=True)
     text.append(f"{event.step:>3} ", dim)
     text.append(f"{GLYPHS.get(event.kind, '*')} ", f"bold {hex_colour(role)}")
+    effect = event_effect(event, noun)
     words = safe_name(event.text)
-    effect = _fitting(event_effects(event, noun), cell_len(words), width - text.cell_len - 2)
+    if text.cell_len + cell_len(words) + cell_len(effect) + 3 > width:
+        effect = event_effect_short(event)
     room = max(8, width - text.cell_len - (cell_len(effect) + 2 if effect else 0))
     text.append(shorten_middle(words, room))
     if effect:
@@ -91,14 +91,6 @@ def event_line(event: Happened, width: int, colours: Palette, noun: str = "parti
         at = text.plain.rfind(";") if ";" in effect else text.plain.rfind(",")
         text.stylize(hex_colour(colours.warn), max(at, 0))
     return text
-
-
-def _fitting(effects: Sequence[str], words: int, width: int) -> str:
-    """The longest effect where all words fit beside it, else one that leaves enough of them to know the step again."""
-    if words + cell_len(effects[0]) <= width:
-        return effects[0]
-    kept = min(words, WORDS_KEPT)
-    return next((effect for effect in effects[1:] if kept + cell_len(effect) <= width), effects[-1])
 
 
 class EventList(LineTable):

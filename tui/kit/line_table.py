@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Generic
 
-from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -22,7 +21,6 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.memo import LazyRows
-from tui.drawing.colour import legible
 from tui.kit.background import Computing, run_beside
 from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, places_in_order
 from tui.kit.line_widget import ScrolledLines
@@ -167,19 +165,8 @@ class LineTable(ScrolledLines, can_focus=True, inherit_bindings=False):
     def _strip(self, text: Text, width: int, style: Style) -> Strip:
         if style.reverse:  # without colours: one ground for the whole row, also below what is dim
             text = Text(text.plain, no_wrap=True)
-        segments = Segment.apply_style(text.render(self.app.console, end=""), style)
-        return Strip(map(_legible, segments)).adjust_cell_length(width, style)
-
-
-def _legible(segment: Segment) -> Segment:
-    """Words in a colour that their ground swallows, as a consumer's letter in the marked row, become black or white."""
-    style = segment.style
-    if style is None or style.color is None or style.bgcolor is None or not any(map(str.isalnum, segment.text)):
-        return segment
-    ink, ground = style.color.triplet, style.bgcolor.triplet
-    if ink is None or ground is None or legible(ink, ground) == ink:
-        return segment
-    return Segment(segment.text, style + Style(color=Color.from_rgb(*legible(ink, ground))))
+        segments = list(text.render(self.app.console, end=""))
+        return Strip(Segment.apply_style(segments, style)).adjust_cell_length(width, style)
 
 
 ALL_COLUMNS_CELLS: Final = 2_000

@@ -224,18 +224,14 @@ def _left_alone(event: EventLine, noun: str = "partition") -> str:
     return f"{judgement_word(verdict.judgement)}: {left:,} of {counted(verdict.after.items, noun)} without a consumer"
 
 
-def event_effects(event: EventLine, noun: str = "partition") -> tuple[str, ...]:
-    """``event_effect``, and the same in fewer words for narrow panels, the longest first."""
-    full = event_effect(event, noun)
-    if not full:
-        return ("",)
+def event_effect_short(event: EventLine) -> str:
+    """``event_effect`` for narrow panels."""
+    if event.partitions == 0 or event.kind in _MOVES_NOTHING:
+        return ""
     if event.moved == 0:
-        verdict = event.verdict if _left_alone(event) else None
-        left = verdict.after.items - verdict.after.owned if verdict is not None else 0
-        return full, f"{_judged(event)}{left:,} without a consumer" if verdict is not None else "0 moved"
+        return _left_alone(event) or "0 moved"
     risk = f", {quantity(event.unacked_at_risk)} at risk" if event.unacked_at_risk else ""
-    moved = f"{_judged(event)}{event.moved:,}/{event.partitions:,} moved"
-    return full, f"{moved} (least {event.least:,}){risk}", f"{moved}{risk}"
+    return f"{_judged(event)}{event.moved:,}/{event.partitions:,} moved (least {event.least:,}){risk}"
 
 
 def _judged(event: EventLine) -> str:

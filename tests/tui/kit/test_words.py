@@ -21,7 +21,7 @@ from tui.drawing.glyphs import ascii_text
 from tui.failover.words import flag_unknown, foot_texts, hint
 from tui.kit.wording import (
     event_effect,
-    event_effects,
+    event_effect_short,
     fit,
     next_name,
     percent,
@@ -90,7 +90,7 @@ def test_the_next_name_is_free(names: list[str]) -> None:
 def test_moves_stand_beside_the_least_that_would_do_and_the_risk() -> None:
     event = EventLine(2, "kill", "kill c-1", moved=25, least=10, partitions=100, unacked_at_risk=7)
     assert event_effect(event) == "25 of 100 partitions moved, at least 10 had to; 7 messages may be delivered again"
-    assert event_effects(event)[1:] == ("25/100 moved (least 10), 7 at risk", "25/100 moved, 7 at risk")
+    assert event_effect_short(event) == "25/100 moved (least 10), 7 at risk"
     assert event_effect(replace(event, moved=0, unacked_at_risk=0)) == "nothing moved"
     assert event_effect(replace(event, kind="open")) == ""
 
