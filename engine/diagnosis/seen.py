@@ -333,6 +333,14 @@ class Dispatcher:
             return ConsumerSeen(facts, before, None, None)
         return ConsumerSeen(facts, before, None, self.last.at_ms - facts.last_consumed_ms > STILL_AFTER_MS)
 
+    @property
+    def changed_hands(self) -> bool:
+        """Whether consumers came or went between the moments."""
+        before = () if self.before is None else self.before.subscription.consumers
+        return {(each.name, each.address) for each in before} != {
+            (each.name, each.address) for each in self.sub.consumers
+        }
+
     @cached_property
     def active(self) -> ConsumerSeen | None:
         """The reported active consumer, if it is connected."""

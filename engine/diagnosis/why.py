@@ -93,7 +93,7 @@ DECIDERS: Final = (
     Decider(pace.RATE_LIMITED, "the dispatch rate is limited", _ALL, pace.dispatch_rate),
     Decider(pace.HOT_KEY, "one consumer's keys are more than it can do", _KEYS, pace.hot_key),
     Decider(pace.SLOW_CONSUMER, "consumers acknowledge, and are slow", _ALL, pace.slow_consumer),
-    Decider(pace.REDELIVERY, "the same messages go out again and again", _SPREAD, pace.redelivery, also_quiet=True),
+    Decider(pace.REDELIVERY, "the same messages go out again and again", _ALL, pace.redelivery, also_quiet=True),
     Decider(in_hands.NOT_ACKNOWLEDGED, "all was sent, and a consumer does not acknowledge", _ALL,
             in_hands.not_acknowledged),
     Decider(slots.NO_SLOTS, "consumers own no slot", _KEYS, slots.no_slots, also_quiet=True),
@@ -270,9 +270,7 @@ def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
         dispatcher.sub.active_consumer_name != dispatcher.active_name for dispatcher in seen.dispatchers
     ):
         return Verdict.SLOWS
-    if seen.type in _SPREAD and any(
-        (dispatcher.out or 0) > (dispatcher.came_in or 0) for dispatcher in seen.dispatchers
-    ):
+    if any((dispatcher.out or 0) > (dispatcher.came_in or 0) for dispatcher in seen.dispatchers):
         return Verdict.SLOWS
     if seen.type in _KEYS | _FAILOVER or (seen.type == SHARED and any(map(newcomers_of, seen.dispatchers))):
         return Verdict.UNEVEN

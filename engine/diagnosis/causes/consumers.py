@@ -135,7 +135,7 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
             return f"messages go out to {active.name}"
         if works_slowly(dispatcher, [active]):
             return f"{active.name} acknowledges, and is slow"
-        if active.never_asked and has_moved(dispatcher):
+        if active.never_asked and (has_moved(dispatcher) or nobody_has_asked(dispatcher)):
             return f"{active.name} has never asked this broker"
         if active.stands_still is None:
             return _unsure(ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS, dispatcher, active)
@@ -172,6 +172,8 @@ def of_key_owner(seen: SubscriptionSeen) -> Judgement:
             return "every consumer has permits"
         if not dispatcher.replay:
             return "no message waits for a single consumer"
+        if nobody_has_asked(dispatcher):
+            return "no consumer has ever asked this broker"
         still = [consumer for consumer in empty if consumer.stands_still]
         if not still:
             return f"messages go out to {joined([consumer.name for consumer in empty])}"
@@ -213,7 +215,7 @@ def of_all(seen: SubscriptionSeen) -> Judgement:
             return "messages go out"
         if works_slowly(dispatcher, dispatcher.consumers):
             return "messages are acknowledged, slowly"
-        if all(consumer.never_asked for consumer in dispatcher.consumers):
+        if nobody_has_asked(dispatcher):
             return "no consumer has ever asked this broker"
         if dispatcher.stands_still is None:
             return _unsure(NO_PERMITS, dispatcher, dispatcher.consumers[0])
@@ -257,6 +259,11 @@ def has_served_siblings(seen: SubscriptionSeen, dispatcher: Dispatcher) -> bool:
         other.sub.consumers and other.last.topic.partition_index >= 0 and parent_of(other.topic) == parent
         for other in seen.dispatchers
     )
+
+
+def nobody_has_asked(dispatcher: Dispatcher) -> bool:
+    """Whether consumers are connected, and none of them ever gave this broker a permit."""
+    return bool(dispatcher.consumers) and all(consumer.never_asked for consumer in dispatcher.consumers)
 
 
 def has_moved(dispatcher: Dispatcher) -> bool:

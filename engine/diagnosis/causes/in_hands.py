@@ -39,7 +39,7 @@ def not_acknowledged(seen: SubscriptionSeen) -> Judgement:
             return "the answers do not show whether all was sent"
         if not dispatcher.sent_all:
             return "not everything was sent"
-        holders = _holders(dispatcher)
+        holders = holders_of(dispatcher)
         if not holders:
             return "no consumer holds a message"
         if dispatcher.acknowledged:
@@ -111,7 +111,7 @@ def not_on_its_way(dispatcher: Dispatcher) -> str:
     return "" if came_just_now else "nothing shows that messages are acknowledged"
 
 
-def _holders(dispatcher: Dispatcher) -> list[ConsumerSeen]:
+def holders_of(dispatcher: Dispatcher) -> list[ConsumerSeen]:
     """Return who has the messages: those that the broker counts for a consumer, else all of the one that gets all."""
     counted_ones = [consumer for consumer in dispatcher.consumers if consumer.unacked > 0]
     if counted_ones or dispatcher.is_shared:

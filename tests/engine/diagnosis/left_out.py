@@ -6,18 +6,27 @@ try some of each.
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from engine.admin.files import AnswerFile
 from engine.admin.moments import read_moments
 from engine.diagnosis.model import Diagnosis, Verdict
 from engine.diagnosis.why import why
-from tests.engine.diagnosis.samples import NAMES, sample
+from tests.engine.diagnosis.samples import NAMES as SAMPLES
+from tests.engine.diagnosis.samples import sample
+from tests.engine.diagnosis.stalls import NAMES as STALLS
+from tests.engine.diagnosis.stalls import stall
+from tests.engine.scenarios.recordings import RECORDINGS
 
+RECORDED: Final = tuple(sorted(path.parent.name for path in RECORDINGS.glob("*/scenario.json.gz")))
+NAMES: Final = (*SAMPLES, *STALLS, *RECORDED)
 STATISTICS: Final = ("stats", "partitioned-stats", "internalStats", "broker-stats/topics")
 CERTAIN: Final = (Verdict.BLOCKS, Verdict.SLOWS, Verdict.FINE)
 NOTHING_WAITS: Final = "fine_idle"
@@ -36,7 +45,7 @@ class Whole:
 
 
 def whole(name: str) -> Whole:
-    moments = sample(name)["moments"]
+    moments = moments_of(name)
     diagnoses = _diagnosed(moments)
     # Where harm comes first, it goes without saying that nothing waits.
     idle = {(row.subscription, NOTHING_WAITS, "fine") for row in diagnoses if not row.backlog}
@@ -45,6 +54,41 @@ def whole(name: str) -> Whole:
     members = set().union(*(_members(answer) for path, answer in _answers(moments) if _is_statistics(path)))
     kept = sorted(member for member in members - names if "/" not in member)
     return Whole(moments, tuple(kept), frozenset(_claims(diagnoses) | idle))
+
+
+def moments_of(name: str) -> Moments:
+    """A sample, a stall, or the last two steps of a recording that have statistics, ten seconds apart."""
+    if name in STALLS:
+        return stall(name)
+    return sample(name)["moments"] if name in SAMPLES else _last_two_steps(name)
+
+
+def _last_two_steps(name: str) -> Moments:
+    folder = RECORDINGS / name
+    scenario = json.loads(gzip.decompress((folder / "scenario.json.gz").read_bytes()))
+    steps = [
+        {
+            answer["request"].partition(" /")[2].replace("?", "@"): answer["file"]
+            for answer in step.get("answers", ())
+            if "file" in answer and answer.get("status", 200) == 200
+        }
+        for step in scenario["steps"]
+    ]
+    counted = [step for step in steps if any(map(_is_statistics, step))][-2:]
+    start = datetime(2026, 11, 28, tzinfo=UTC)
+    return {
+        f"{start + timedelta(seconds=10 * at):%Y-%m-%dT%H-%M-%SZ}": {
+            path: answer for path, file in step.items() if (answer := _json_of(folder / f"{file.removesuffix('.gz')}.gz")) is not None
+        }
+        for at, step in enumerate(counted)
+    }
+
+
+def _json_of(path: Path) -> Any:
+    try:
+        return json.loads(gzip.decompress(path.read_bytes()))
+    except json.JSONDecodeError:  # the range of a bundle is plain text
+        return None
 
 
 def new_claims(recording: Whole, member: str) -> set[Claim]:
@@ -61,7 +105,7 @@ def _answers(moments: Moments) -> Iterator[tuple[str, Any]]:
 
 
 def _is_statistics(path: str) -> bool:
-    return path.partition("?")[0].endswith(STATISTICS)
+    return path.partition("@")[0].endswith(STATISTICS)
 
 
 def _members(value: Any) -> set[str]:
