@@ -9,7 +9,7 @@ from typing import Final
 
 from engine.admin.facts import total
 from engine.admin.moments import Moment
-from engine.admin.requests import NAMELESS
+from engine.admin.requests import with_placeholders
 from engine.diagnosis.absent import as_reported, not_reported
 from engine.diagnosis.causes import (
     connections,
@@ -134,7 +134,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
             ruled_out.append(RuledOut(decider.id, judgement))
     causes += _if_unexplained(seen, causes)
     causes = [
-        replace(_without_invented_name(cause, seen), looks_like=looks_like(cause, seen))
+        replace(without_invented_names(cause), looks_like=looks_like(cause, seen))
         for cause in in_order_of_verdict(causes)
     ]
     first = causes[0] if causes else None
@@ -161,15 +161,9 @@ def _if_unexplained(seen: SubscriptionSeen, causes: Sequence[Cause]) -> list[Cau
     return [found] if found is not None else []
 
 
-def _without_invented_name(cause: Cause, seen: SubscriptionSeen) -> Cause:
+def without_invented_names(cause: Cause) -> Cause:
     """The cause with TOPIC in lines to paste, where no answer says which topic it is about."""
-    if seen.namespace != NAMELESS:
-        return cause
-    fix = cause.fix
-    names = {name for dispatcher in seen.dispatchers for name in (dispatcher.topic, parent_of(dispatcher.topic))}
-    for topic in sorted(names, key=len, reverse=True):  # x-partition-1 before x
-        fix = fix.replace(topic, "TOPIC")
-    return replace(cause, fix=fix.replace(NAMELESS, "TENANT/NAMESPACE"))
+    return replace(cause, fix=with_placeholders(cause.fix))
 
 
 def diagnose_all(subscriptions: Iterable[SubscriptionSeen]) -> list[Diagnosis]:
@@ -280,17 +274,25 @@ def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
 def why(moments: Sequence[Moment]) -> list[Diagnosis]:
     """Diagnose every subscription in moments in the order of time, the worst first.
 
-    Uneven producers have a diagnosis of their own, and so have subscriptions of which there are sums or metrics alone.
+    Uneven producers have a diagnosis of their own, and so have subscriptions of which there are no statistics but sums,
+    metrics or cursors.
     """
     return worst_first([*map(diagnose, subscriptions_seen(moments)), *without_statistics(moments)])
 
 
 def without_statistics(moments: Sequence[Moment]) -> list[Diagnosis]:
-    """Diagnose uneven producers, and subscriptions that sums over partitions or metrics show, and no statistics."""
+    """Diagnose uneven producers, and subscriptions that sums, metrics or cursors show, and no statistics."""
+    from engine.diagnosis.cursors import diagnosed_cursors
     from engine.diagnosis.metered import diagnosed_metrics
     from engine.diagnosis.sums import diagnosed_sums
 
-    return [*hot_partitions(moments), *diagnosed_sums(moments), *diagnosed_metrics(moments)]
+    found = [
+        *hot_partitions(moments),
+        *diagnosed_sums(moments),
+        *diagnosed_metrics(moments),
+        *diagnosed_cursors(moments),
+    ]
+    return [replace(row, causes=tuple(map(without_invented_names, row.causes))) for row in found]
 
 
 def selected(subscriptions: Sequence[SubscriptionSeen], word: str) -> list[SubscriptionSeen] | Rejection:

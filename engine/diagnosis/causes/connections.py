@@ -45,7 +45,8 @@ def _lost(topic: str, siblings: list[Dispatcher]) -> Cause | None:
         LOST_PARTITIONS,
         Verdict.BLOCKS,
         f"{joined(names)} {'is' if len(names) == 1 else 'are'} connected to {counted(len(served), 'partition')} of"
-        f" {short} and not to {'partition' if len(lost) == 1 else 'partitions'} {listed(numbers, _NAMED)}, where {counted(waiting, 'message')} wait{last}",
+        f" {short} and not to {'partition' if len(lost) == 1 else 'partitions'} {listed(numbers, _NAMED)}, where"
+        f" {counted(waiting, 'message')} wait{last}",
         worst.topic,
         topics=len(lost),
         by=names,
@@ -96,7 +97,7 @@ def never_asked(seen: SubscriptionSeen) -> Judgement:
         ):
             return "the answer lacks msgInReplay"
         if has_own_cause and not (has_moved(dispatcher) or nobody_has_asked(dispatcher)):
-            return "others have asked, and nothing shows that the topic moved: a consumer without permits has a cause of its own"
+            return "others have asked, and nothing shows that the topic moved: there is another cause for that"
         waiting = dispatcher.unread
         if dispatcher.sub.type == KEY_SHARED:
             waiting = dispatcher.replay or waiting

@@ -129,8 +129,8 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
             return "no active consumer is connected"
         if active.permits > 0:
             return f"{active.name} has {counted(active.permits, 'permit')}"
-        if not dispatcher.unread:
-            return "everything was read"
+        if not dispatcher.unread or dispatcher.sent_all:
+            return "everything was sent"
         if active.stands_still is False:
             return f"messages go out to {active.name}"
         if works_slowly(dispatcher, [active]):
@@ -138,7 +138,7 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
         if active.never_asked and (has_moved(dispatcher) or nobody_has_asked(dispatcher)):
             return f"{active.name} has never asked this broker"
         if active.stands_still is None:
-            return _unsure(ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS, dispatcher, active)
+            return _unsure(ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS, dispatcher, [active])
         standbys = [consumer.name for consumer in dispatcher.consumers if consumer.permits > 0]
         then = f"close {active.name}, and {joined(standbys)} can take over" if standbys else f"restart {active.name}"
         return Cause(
@@ -218,7 +218,7 @@ def of_all(seen: SubscriptionSeen) -> Judgement:
         if nobody_has_asked(dispatcher):
             return "no consumer has ever asked this broker"
         if dispatcher.stands_still is None:
-            return _unsure(NO_PERMITS, dispatcher, dispatcher.consumers[0])
+            return _unsure(NO_PERMITS, dispatcher, dispatcher.consumers)
         names = tuple(consumer.name for consumer in dispatcher.consumers)
         return Cause(
             NO_PERMITS,
@@ -284,15 +284,18 @@ def _lack_of_permits(consumer: ConsumerSeen) -> str:
     return "asks for no more messages" if consumer.permits == 0 else f"has {consumer.permits:,} permits"
 
 
-def _unsure(cause: str, dispatcher: Dispatcher, consumer: ConsumerSeen) -> Cause:
+def _unsure(cause: str, dispatcher: Dispatcher, takers: Sequence[ConsumerSeen]) -> Cause:
     """Return the uncertain cause of a single moment: permits of 0 are normal for an instant."""
+    names = tuple(consumer.name for consumer in takers)
     return Cause(
         cause,
         Verdict.CANNOT_TELL,
-        f"{consumer.name} has no permits at this moment; a second dump, some seconds later, says whether it stays so",
+        f"{joined(names)} {'has' if len(names) == 1 else 'have'} no permits at this moment; a second dump, some seconds"
+        " later, says whether it stays so",
         dispatcher.topic,
+        by=names,
         waiting=dispatcher.unread,
-        numbers=(("permits", consumer.permits), ("backlog", dispatcher.backlog)),
+        numbers=(("permits", max(consumer.permits for consumer in takers)), ("backlog", dispatcher.backlog)),
         setting=RECEIVER_QUEUE,
         fix=f"take a second dump: {two_moments(dispatcher.topic)}",
         fields=_FIELDS,

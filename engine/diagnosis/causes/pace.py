@@ -7,7 +7,7 @@ from typing import Final
 from engine.admin.facts import NotReported
 from engine.diagnosis.causes.consumers import RECEIVER_QUEUE, works_slowly
 from engine.diagnosis.causes.counts import impossible
-from engine.diagnosis.causes.in_hands import holders_of, newcomers_of, not_on_its_way
+from engine.diagnosis.causes.in_hands import ABOUT, holders_of, newcomers_of, not_on_its_way
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
 from engine.diagnosis.seen import NOBODY, SHARED, ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.text import counted, joined, shell_line, time_text
@@ -23,8 +23,6 @@ _HOARDED_AT_LEAST: Final = 20
 _HOARDED_OF_OUT: Final = 0.25
 """A consumer that keeps up holds far less than this part of the messages sent to it between two moments."""
 _FEW: Final = 3
-_FASTER: Final = 1.1
-"""Averages of a minute that differ by less are equal."""
 _DEAD_LETTERS: Final = Setting("deadLetterPolicy (client)")
 _DEAD_LETTER: Final = "give the consumers a dead letter policy, so that a message is set aside after some attempts"
 
@@ -204,7 +202,7 @@ def _acknowledges_slowly(dispatcher: Dispatcher) -> Judgement:
         return "the backlog hardly grows"
     if dispatcher.before is None and pace and came is None:
         return "the answer lacks msgRateIn"
-    if dispatcher.before is None and pace and came is not None and came <= pace * _FASTER:
+    if dispatcher.before is None and pace and came is not None and came <= pace * ABOUT:
         return f"{pace:,.1f} messages/s are acknowledged and {came:,.1f} come in"
     names = tuple(consumer.name for consumer in takers)
     held = sum(consumer.unacked for consumer in takers)
@@ -371,8 +369,8 @@ def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
     return Cause(
         REDELIVERY,
         Verdict.CANNOT_TELL,
-        f"{again:.1f} of {out:.1f} messages/s went out again in the last minute; a second dump, some seconds later,"
-        " says whether it goes on",
+        f"{again:.1f} messages/s were sent again in the last minute ({out:.1f}/s went out); a second dump, some seconds"
+        " later, says whether it goes on",
         dispatcher.topic,
         by=holders,
         waiting=dispatcher.backlog,

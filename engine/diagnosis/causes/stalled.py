@@ -174,9 +174,7 @@ def unexplained(seen: SubscriptionSeen) -> Cause | None:
         else "",
         f"{largest.delayed:,} are delayed" if largest.delayed else "",
         f"{largest.replay:,} are in replay" if largest.replay else "",
-        "permits: " + joined([f"{consumer.permits:,} of {consumer.name}" for consumer in permits[:_NAMED]])
-        if permits
-        else "",
+        "permits: " + joined([f"{consumer.permits:,} of {consumer.name}" for consumer in permits]) if permits else "",
         f"{largest.out:,} went out between the moments" if largest.out is not None else "",
     ]
     more = two_moments(largest.topic)
