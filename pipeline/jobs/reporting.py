@@ -23,6 +23,7 @@ from engine.views.fleet.summary import (
     KeyModeTotals,
     NextUnload,
     NowTotals,
+    PartialSum,
     PolicyTotals,
     QuarantineCount,
     Records,
@@ -66,6 +67,7 @@ from pipeline.transforms.worst import (
     RATES,
     TO_SPLIT,
     dispatchers_of,
+    exact_sum,
     failover_units,
     key_units,
     traffic_of,
@@ -189,8 +191,20 @@ class _Report:
             clusters=len(self._summaries["import"].get("clusters", ("",))),
             brokers=len(brokers),
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
+            partial=self._partial(topics, [name for name, value in sums.items() if value is None]),
             **sums,
         )
+
+    @staticmethod
+    def _partial(topics: DataFrame, names: Sequence[str]) -> dict[str, PartialSum]:
+        """What is known of sums in which topics lack a number."""
+        from pyspark.sql import functions as fn  # noqa: PLC0415
+
+        if not names:
+            return {}
+        columns = [column for name in names for column in (exact_sum(name), fn.count_if(fn.col(name).isNull()))]
+        values = topics.select(*columns).collect()[0]
+        return {name: PartialSum(values[2 * at], values[2 * at + 1]) for at, name in enumerate(names)}
 
     def _policies(self) -> tuple[PolicyTotals, ...]:
         policies: dict[str, dict[str, Any]] = self._summaries["assign"].get("policies", {})
