@@ -81,6 +81,7 @@ BELOW_ZERO: Final = topic("Shared", 2_201_844, [consumer("a", 981, -12)], unacke
 MINUS_TWO: Final = topic("Exclusive", -2, [consumer("a", 999, **counted(5_000))], activeConsumerName="a")
 STICKY: Final = topic("Key_Shared", 3, [consumer("a", 1000, keyHashRanges=["[35891, 35899]"], **counted(0))],
                       keySharedMode="STICKY", msgOutCounter=0)  # fmt: skip
+STILL: Final = topic("Shared", 803_777, [consumer("a", 1000)], of_topic={"msgRateIn": 122.2})
 BATCHES: Final = topic(
     "Shared", 379, [consumer("a", 8_000, 1_256, msgOutCounter=78_401, avgMessagesPerEntry=4)], unackedMessages=1_256,
     msgRateOut=1_023.7, messageAckRate=1_003.7, msgInReplay=0, lastConsumedTimestamp=SENT_MS,
@@ -112,6 +113,10 @@ SUMS: Final = {
         pytest.param(shown(MINUS_TWO), "counts_do_not_add_up", "cannot_tell", [], 1, id="5543: a backlog below 0"),
         pytest.param(shown(STICKY), "keyshared_sticky_gap", "cannot_tell", [], 1,
                      id="15898: sticky ranges leave most slots to nobody"),
+        pytest.param(f"STATS-INTERNAL:\n{shown(cursor('8:1', '8:2', '8:3'))[2:-2]}\nSTATS:\n"
+                     f"{shown(STILL['subscriptions'])[2:-2]}\n", "dispatcher_stalled", "cannot_tell", [], 1,
+                     id="9788: fragments with labels between them"),
+        pytest.param(shown(STILL), "dispatcher_stalled", "cannot_tell", [], 1, id="4900: 1000 permits and 800,000"),
         pytest.param(shown(BATCHES), "fine_keeping_up", "fine", [], 0, id="23908: batches on their way"),
         pytest.param("again:\n\n> bin/pulsar-admin topics partitioned-stats test\n> " +
                      "\n> ".join(shown(SUMS).splitlines()), "sums_only", "cannot_tell", [], 1,
