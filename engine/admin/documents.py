@@ -24,7 +24,7 @@ from engine.admin.text import plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import parse_topic_name, partition_name
-from engine.reading.others import named, refusal
+from engine.reading.others import named
 from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
 from engine.reading.shapes import completed, spelt, without_unsure
 
@@ -160,9 +160,6 @@ def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: 
     kind = kind or kind_by_beginning(file.name, data)
     if kind is AnswerKind.OTHER:
         problems += unread_faults(data, file.name)
-    if kind is AnswerKind.OTHER and (reason := refusal(data)):
-        what = f"is an error of the admin interface: {reason}"
-        problems += (Problem(file.name, "$.reason", what, "mend what it names, and ask again"),)
     asked = {file.name: file.request} if file.request is not None else {}
     return OpenedFile((Answer(kind, file.name, data),), problems, asked)
 

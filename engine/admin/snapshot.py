@@ -180,6 +180,20 @@ class AnswerCollector:
         for answer in sorted(unnamed, key=lambda answer: answer.kind is AnswerKind.INTERNAL_STATS):
             self._take_nameless(answer.kind, answer.name, answer.data, naming)
 
+    @property
+    def refusals(self) -> tuple[Problem, ...]:
+        """What the admin interface said in place of answers."""
+        return tuple(
+            Problem(answer.name, "$.reason", f"is an error of the admin interface: {reason}", _ASK_AGAIN)
+            for answer in self.read
+            if answer.kind is AnswerKind.ERROR and (reason := _members(answer.data).get("reason"))
+        )
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether there is nothing but refusals."""
+        return 0 < self.understood == len(self.refusals)
+
     def _take_sums(self, naming: Naming) -> None:
         for name, data in self.summed:
             topic = naming.topic(name) or nameless_topic(name)
@@ -434,6 +448,7 @@ class AnswerCollector:
         return bounded(snapshot)
 
 
+_ASK_AGAIN: Final = "mend what it names, and ask again"
 _LISTS: Final = (AnswerKind.OTHER, AnswerKind.TOPIC_LIST)
 """Kinds as which a list of brokers may be recognised: only its name says what it is."""
 _PLAIN_TEXT: Final = ("lookup-bundle",)

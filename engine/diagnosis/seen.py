@@ -226,11 +226,15 @@ class Dispatcher:
 
     @property
     def _counted_all(self) -> bool:
-        """Whether the one consumer that gets everything was sent as many messages as were published since the load."""
-        if self.taker is None or self.sub.msg_rate_redeliver_msgs_per_sec or self.sub.msg_backlog_entries is None:
+        """Whether the one consumer that gets everything was sent as many messages as came since the topic was loaded.
+
+        As nothing was acknowledged since, a backlog of that many has no older ones.
+        """
+        sub, taker = self.sub, self.taker
+        if taker is None or sub.msg_rate_redeliver_msgs_per_sec or self.last_acked_ms or self.messages_per_entry > 1:
             return False
-        came_in, sent = self.last.topic.msg_in_counter, self.taker.facts.msg_out_counter
-        return came_in is not None and sent is not None and 0 < self.backlog <= came_in <= sent
+        came_in, sent = self.last.topic.msg_in_counter, taker.facts.msg_out_counter
+        return came_in is not None and sent is not None and 0 < self.backlog == came_in <= sent
 
     @property
     def acknowledged_all(self) -> bool:

@@ -59,6 +59,7 @@ _ONE: Final = frozenset({FAILOVER, EXCLUSIVE})
 _FAILOVER: Final = frozenset({FAILOVER})
 
 DECIDERS: Final = (
+    Decider(counts.COUNTS, "the broker reports numbers that cannot be", _ALL, counts.counts, also_quiet=True),
     Decider(consumers.TOPIC_NOT_LOADED, "a broker lost the topic, and no consumer is back", _ALL,
             consumers.topic_not_loaded),
     Decider(connections.LOST_PARTITIONS, "consumers of other partitions are not connected to these", _ALL,
@@ -105,7 +106,6 @@ DECIDERS: Final = (
     Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys, also_quiet=True),
     Decider(in_hands.NEWCOMER, "others had taken everything before a consumer came", frozenset({SHARED}),
             in_hands.newcomer, also_quiet=True),
-    Decider(counts.COUNTS, "the broker reports numbers that cannot be", _ALL, counts.counts, also_quiet=True),
     Decider(failover.DIFFERS, "no rule gives the reported active consumers", _FAILOVER, failover.active_differs,
             also_quiet=True),
     Decider(slots.DIFFER, "no rule gives the reported hash ranges", _KEYS, slots.ranges_differ),

@@ -41,19 +41,6 @@ _FORMS: Final = (
 _COMPILED: Final = tuple((re.compile(pattern, re.MULTILINE), what, advice) for pattern, what, advice in _FORMS)
 
 
-_REFUSAL: Final = re.compile(rb'\s*\{\s*"reason"\s*:\s*"([^"]{1,300})"\s*\}\s*')
-
-
-def refusal(data: bytes) -> str:
-    """Return what the admin interface answered in place of what was asked, "" for anything else.
-
-    >>> refusal(b'{"reason": "Topic not found"}')
-    'Topic not found'
-    """
-    match = _REFUSAL.fullmatch(data[:_HEAD_BYTES])
-    return "" if match is None else match[1].decode("utf-8", "replace")
-
-
 def named(data: bytes) -> tuple[str, str] | None:
     """Return what a file is, and what to give instead; None for a file of no known kind.
 

@@ -299,7 +299,6 @@ def _unsure(cause: str, dispatcher: Dispatcher, takers: Sequence[ConsumerSeen]) 
         f"{joined(names)} {'has' if len(names) == 1 else 'have'} no permits at this moment; a second dump, some seconds"
         " later, says whether it stays so",
         dispatcher.topic,
-        by=names,
         waiting=dispatcher.unread,
         numbers=(("permits", max(consumer.permits for consumer in takers)), ("backlog", dispatcher.backlog)),
         setting=RECEIVER_QUEUE,

@@ -127,7 +127,8 @@ def _unserved(dispatcher: Dispatcher) -> str:
 
 def _is_long_still(dispatcher: Dispatcher) -> bool:
     """Whether a single moment shows that nothing went out for a minute, and more waits than can have just come."""
-    return dispatcher.before is None and dispatcher.sub.msg_rate_out_msgs_per_sec == 0 and dispatcher.unread >= _MANY
+    still = dispatcher.before is None and dispatcher.sub.msg_rate_out_msgs_per_sec == 0
+    return still and dispatcher.unread >= _MANY
 
 
 def _held_back(dispatcher: Dispatcher) -> str:
