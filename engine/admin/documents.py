@@ -76,7 +76,7 @@ _UNREAD_MEMBERS: Final = ("partitions", "metadata", "ledgers", "isDurable", "isR
 """Members that no struct reads and that say what an answer is."""
 _QUERY, _QUERY_WITHIN = b'"resultType"', 4096
 """The member by which an answer of Prometheus is known, and in how many bytes it comes."""
-_BETWEEN_DOCUMENTS: Final = re.compile(rb"^\}\s*^\{", re.MULTILINE)
+_BETWEEN_DOCUMENTS: Final = re.compile(rb"\}\r?\n(?:\r?\n)?\{")
 """The end of a document and the beginning of another; within one there is a comma."""
 _CONNECTED, _TWICE = b"connectedSince", 2
 _NAME_AN_ANSWER: Final = "name a recorded answer of the admin interface"
@@ -175,15 +175,19 @@ def rounds_in(file: AnswerFile) -> list[AnswerFile]:
     opened = opened_file(file)
     seen: Counter[object] = Counter()
     parts: list[AnswerFile] = []
+    named: dict[object, str] = {}
+    turn = 1
     for answer in opened.answers:
         request, name = opened.requests.get(answer.name), answer.name
         key: object = None
         if request is not None and request.what:
             key = request.what, request.topic, request.namespace
         elif answer.kind is AnswerKind.TOPIC_STATS and (key := _connections(answer.data)) is not None:
-            name = file.name
+            name = named.setdefault(key, name)
         seen[key] += key is not None
-        parts.append(AnswerFile(name, answer.data, request, max(1, seen[key])))
+        if key is not None or answer.kind is not AnswerKind.INTERNAL_STATS:
+            turn = max(1, seen[key])  # internal statistics go with those before them
+        parts.append(AnswerFile(name, answer.data, request, turn))
     return parts if any(count > 1 for count in seen.values()) else [file]
 
 

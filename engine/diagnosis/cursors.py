@@ -39,7 +39,7 @@ def diagnosed_cursors(moments: Sequence[Moment]) -> list[Diagnosis]:
     release = release_seen([moment.snapshot for moment in moments])
     return worst_first(
         Diagnosis(
-            namespace_of(topic), name, NOBODY, topic, 1, len(moments), ledger.entries_left(name) or None,
+            namespace_of(topic), name, NOBODY, topic, 1, len(moments), 0 if ledger.entries_left(name) == 0 else None,
             (_cause(topic, name, ledger, before.get(topic)),), release=release,
         )
         for topic, ledger in last.items()

@@ -217,9 +217,12 @@ class Dispatcher:
 
     @property
     def _took_all_that_came(self) -> bool:
-        """Whether the permits of the one consumer fell by what the backlog grew: in order, so all before went out."""
+        """Whether the permits of the one consumer fell by what the backlog grew: in order, so all before went out.
+
+        Only of answers without times and counters, where nothing better is known.
+        """
         taker, grown = self.taker, self.backlog_growth
-        if taker is None or taker.before is None or grown is None or self.restarted:
+        if taker is None or taker.before is None or grown is None or self.knows_times or self.out is not None:
             return False
         permits, before = taker.facts.available_permits, taker.before.available_permits
         return None not in (permits, before) and (before or 0) - (permits or 0) >= grown * self.messages_per_entry > 0

@@ -308,7 +308,7 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
         holders = holders_of(dispatcher)
         names = tuple(consumer.name for consumer in holders)
         blamed = joined(names) or "consumers"
-        restarted = changed and all(consumer.before is None for consumer in holders)
+        restarted = changed and bool(holders) and all(consumer.before is None for consumer in holders)
         if restarted:
             reason = f"{blamed} connected anew, and what was sent before was not acknowledged"
             fix = f"look at the log of {blamed}: it ends before it acknowledges"
