@@ -10,7 +10,7 @@ from engine.diagnosis.causes.counts import impossible
 from engine.diagnosis.causes.in_hands import ABOUT, holders_of, newcomers_of, not_on_its_way
 from engine.diagnosis.limits import Setting
 from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
-from engine.diagnosis.seen import NOBODY, SHARED, ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.diagnosis.seen import FAILOVER, NOBODY, SHARED, ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.text import counted, joined, shell_line, time_text
 
 RATE_LIMITED: Final = "dispatch_rate_limited"
@@ -441,6 +441,8 @@ def _unknown(dispatcher: Dispatcher) -> str:
         return "the answer lacks the type"
     if any(consumer.available_permits is None for consumer in sub.consumers):
         return "the answer lacks availablePermits"
+    if sub.type == FAILOVER and len(sub.consumers) > 1 and dispatcher.active_name is None:
+        return "the answer lacks the active consumer"
     return "the answer lacks unackedMessages" if dispatcher.is_shared and sub.unacked_messages is None else ""
 
 

@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ NAMES: Final = (*SAMPLES, *STALLS, *RECORDED)
 STATISTICS: Final = ("stats", "partitioned-stats", "internalStats", "broker-stats/topics")
 CERTAIN: Final = (Verdict.BLOCKS, Verdict.SLOWS, Verdict.FINE)
 NOTHING_WAITS: Final = "fine_idle"
+_EARLIEST_MS: Final = 1_400_000_000_000
 Claim = tuple[str, str, str]
 """Subscription, cause and verdict."""
 Moments = dict[str, dict[str, Any]]
@@ -50,14 +51,14 @@ def whole(name: str) -> Whole:
     # Where harm comes first, it goes without saying that nothing waits.
     idle = {(row.subscription, NOTHING_WAITS, "fine") for row in diagnoses if not row.backlog}
     # What answers cannot be read without: other answers of the same moment are judged then, which say less.
-    names = {row.subscription for row in diagnoses} | {"subscriptions"}
+    names = {row.subscription for row in diagnoses} | {"subscriptions", "partitions", "persistent"}
     members = set().union(*(_members(answer) for path, answer in _answers(moments) if _is_statistics(path)))
     kept = sorted(member for member in members - names if "/" not in member)
     return Whole(moments, tuple(kept), frozenset(_claims(diagnoses) | idle))
 
 
 def moments_of(name: str) -> Moments:
-    """A sample, a stall, or the last two steps of a recording that have statistics, ten seconds apart."""
+    """A sample, a stall, or the last two steps of a recording that have statistics."""
     if name in STALLS:
         return stall(name)
     return sample(name)["moments"] if name in SAMPLES else _last_two_steps(name)
@@ -75,15 +76,22 @@ def _last_two_steps(name: str) -> Moments:
         for step in scenario["steps"]
     ]
     counted = [step for step in steps if any(map(_is_statistics, step))][-2:]
-    start = datetime(2026, 11, 28, tzinfo=UTC)
-    return {
-        f"{start + timedelta(seconds=10 * at):%Y-%m-%dT%H-%M-%SZ}": {
-            path: answer
-            for path, file in step.items()
-            if (answer := _json_of(folder / f"{file.removesuffix('.gz')}.gz")) is not None
-        }
-        for at, step in enumerate(counted)
-    }
+    moments: Moments = {}
+    for step in counted:
+        read = {path: _json_of(folder / f"{file.removesuffix('.gz')}.gz") for path, file in step.items()}
+        answers = {path: answer for path, answer in read.items() if answer is not None}
+        at_ms = max(_times(list(answers.values())), default=0) + 1000 * len(moments)
+        moments[f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%dT%H-%M-%S.%f}"[:-3] + "Z"] = answers
+    return moments
+
+
+def _times(value: Any) -> Iterator[int]:
+    """All times in epoch milliseconds in answers, which are not older."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _times(inner)
+    elif isinstance(value, int) and _EARLIEST_MS < value < 2 * _EARLIEST_MS:
+        yield value
 
 
 def _json_of(path: Path) -> Any:
