@@ -44,8 +44,7 @@ _DECLARED: Final[Mapping[str, str]] = {
     "findings": "cluster: text, rule: text, severity: text, severity_level: whole, namespace: text,"
     " subscription: text, bundle: text,"
     " topic: text, consumer: text, topics: whole, what: text, advice: text",
-    "assignments": "cluster: text, subscription: text, topic: text, namespace: text, policy: text,"
-    " active_consumer: text?",
+    "assignments": "cluster: text, subscription: text, topic: text, namespace: text, flag_off: text?, flag_on: text?",
     "subscription_loads": "cluster: text, namespace: text, subscription: text, policy: text, in_force: flag",
     "quarantine": _QUARANTINE,
     "assign_quarantine": _QUARANTINE,
