@@ -308,8 +308,10 @@ FILES: Final = declared("files", "Every file that was looked into.", """
     outcome string read, of no use here, or quarantined.
 """, key="cluster file")
 
-QUARANTINE: Final = declared("quarantine", "What was wrong with the answers.", """
-    cluster, file
+QUARANTINE: Final = declared("quarantine", "What was wrong with the input of the jobs, and what they set aside.", """
+    cluster
+    job string The job that read it: import, assign, keys or balance.
+    file
     place string Where in the file: a path from $, the document.
     line int? The line of a text.
     column int? The column of a text.
@@ -320,10 +322,6 @@ QUARANTINE: Final = declared("quarantine", "What was wrong with the answers.", "
     reason string What is wrong.
     advice
 """)
-
-ASSIGN_QUARANTINE: Final = QUARANTINE.named(
-    "assign_quarantine", "What was wrong with the lists of consumers given to assign."
-)
 
 ASSIGNMENTS: Final = declared(
     "assignments", "Every partition of every Failover subscription, and its active consumer under each policy.", """
@@ -495,10 +493,6 @@ BALANCE_ANSWERS: Final = LOAD_ANSWERS.named(
     "balance_answers", "The answers that each forecast was computed from, for its screen."
 )
 
-BALANCE_QUARANTINE: Final = QUARANTINE.named(
-    "balance_quarantine", "What was wrong with load reports and the answers about shedding."
-)
-
 KEY_SLOTS: Final = declared("key_slots", "Key traces folded to slots.", """
     cluster, namespace, subscription, slot_space, slot, keys
     rows bigint Rows of the trace.
@@ -558,8 +552,6 @@ INSEPARABLE: Final = declared(
     even_up_to
     reason string one key is more than an even part, one slot is, or hot keys meet in it.
 """, key="cluster namespace subscription slot_space slot")
-
-KEY_QUARANTINE: Final = QUARANTINE.named("key_quarantine", "What was wrong with key traces, by file and reason.")
 
 FINDINGS: Final = declared(
     "findings", "Findings of the doctor, the most severe first; a part of the place that does not apply is empty.", """

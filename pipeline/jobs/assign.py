@@ -21,10 +21,10 @@ from pipeline.reading.consumer_lists import read_consumer_lists
 from pipeline.reading.rows import BAD, Row, quarantine_row
 from pipeline.runs import Draft
 from pipeline.schemas import (
-    ASSIGN_QUARANTINE,
     ASSIGNMENTS,
     CONSUMER_LOADS,
     CONSUMER_SETS,
+    QUARANTINE,
     SUBSCRIPTION_LOADS,
     SUBSCRIPTIONS,
 )
@@ -106,7 +106,7 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
         draft.write_frame(CONSUMER_LOADS, consumer_loads(consumers))
         ringed = [cluster for cluster, (_, flag) in in_force.items() if flag]
         draft.write_frame(SUBSCRIPTION_LOADS, subscription_loads(consumers, ringed))
-        draft.write(ASSIGN_QUARANTINE, [("", *row) for row in (*asked.problems, *_lists_of_nobody(asked, unknown))])
+        draft.write(QUARANTINE, [("", JOB, *row) for row in (*asked.problems, *_lists_of_nobody(asked, unknown))])
         agreement = {row.cluster: (row.reported, row.agreeing) for row in agreement_of(assignments).collect()}
         totals = totals_of(draft.load(spark, SUBSCRIPTION_LOADS)).collect()
         summary: dict[str, object] = {
@@ -189,7 +189,7 @@ def _place(key: tuple[str, str]) -> str:
 
 
 def _rows_written(draft: Draft, counts: Mapping[str, int]) -> dict[str, object]:
-    tables = draft.sizes(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
+    tables = draft.sizes(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, QUARANTINE)
     assert tables[ASSIGNMENTS.name] == counts["partitions"], "rows were lost between reading and writing"
     return {"job": JOB, "tables": tables, "rows_in": counts["partitions"]}
 

@@ -37,10 +37,8 @@ from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.runs import Draft
 from pipeline.schemas import (
-    ASSIGN_QUARANTINE,
     BALANCE_BROKERS,
     BALANCE_LOOPS,
-    BALANCE_QUARANTINE,
     BALANCE_UNLOADS,
     BROKERS,
     BUNDLE_LOADS,
@@ -48,7 +46,6 @@ from pipeline.schemas import (
     EVERY_TABLE,
     FILES,
     FINDINGS,
-    KEY_QUARANTINE,
     KEY_SPREADS,
     LISTED,
     PUBLISHERS,
@@ -80,12 +77,6 @@ JOB: Final = "report"
 _SUMMED: Final = (*RATES, "storage_size_bytes", "backlog_size_bytes", "partitioned_topics")
 _JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance")
 _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
-_QUARANTINES: Final = {
-    "import": QUARANTINE,
-    "assign": ASSIGN_QUARANTINE,
-    "keys": KEY_QUARANTINE,
-    "balance": BALANCE_QUARANTINE,
-}
 
 
 def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
@@ -241,15 +232,12 @@ class _Report:
         return tuple(FindingCount(rule, severity, count) for (_, rule, severity), count in worst_first)
 
     def _quarantine(self) -> tuple[QuarantineCount, ...]:
-        counts: list[QuarantineCount] = []
-        for job, table in sorted(_QUARANTINES.items()):
-            rows = self._source.counts(table, "table", "kind", summed="rows")
-            problems = self._source.counts(table, "table", "kind")
-            counts += [
-                QuarantineCount(job, name, kind, rows[name, kind], count)
-                for (name, kind), count in sorted(problems.items())
-            ]
-        return tuple(counts)
+        rows = self._source.counts(QUARANTINE, "job", "table", "kind", summed="rows")
+        problems = self._source.counts(QUARANTINE, "job", "table", "kind")
+        return tuple(
+            QuarantineCount(job, table, kind, rows[job, table, kind], count)
+            for (job, table, kind), count in sorted(problems.items())
+        )
 
 
 def _known_sum(values: Sequence[Any]) -> Any:

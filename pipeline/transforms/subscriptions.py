@@ -67,8 +67,8 @@ def topics_by_unit(rows: DataFrame, units: DataFrame) -> DataFrame:
         # Not null: for each row that Spark passes to Python, Arrow goes through all nulls of a list before it.
         **{name: fn.array().cast(dict(units.dtypes)[name]) for name in _LISTS},
     })  # fmt: skip
-    columns = (*UNIT, "slice", "topic", "partition_index", "reported_active_consumer", "msg_rate_out")
-    columns = (*columns, "msg_throughput_out", *_LISTS)
+    own = ("slice", "topic", "partition_index", "reported_active_consumer", "msg_rate_out", "msg_throughput_out")
+    columns = (*UNIT, *own, *_LISTS)
     both = heads.unionByName(topics.select(*columns), allowMissingColumns=True).select(*columns)
     together = both.repartition(*UNIT, "slice").sortWithinPartitions(*UNIT, "slice", "topic")
     return together.withColumns({name: fn.when(fn.col("topic") == "", fn.col(name)) for name in UNIT})

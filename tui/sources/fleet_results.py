@@ -10,8 +10,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-import pyarrow as pa
-
 from engine.errors import InputError
 from engine.views.fleet.runs import ResultFolder
 from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
@@ -45,12 +43,6 @@ REPEATED: Final = (
     "file",
 )
 """Columns with few different words: read as dictionaries, they cost a fraction."""
-QUARANTINES: Final = {
-    "import": "quarantine",
-    "assign": "assign_quarantine",
-    "keys": "key_quarantine",
-    "balance": "balance_quarantine",
-}
 FLAG_ON: Final = "flag_on"
 """The rule in force where ``activeConsumerFailoverConsistentHashing`` is true, as the tables name it."""
 FLAG_OFF: Final = "flag_off"
@@ -84,7 +76,7 @@ class FleetResults:
     def listing(self, name: str) -> Listing:
         """One of the lists, as its job wrote it: the worst first. Raises ``InputError``, which says what is missing."""
         if name not in self._lists:
-            table = self._set_aside() if name == SET_ASIDE else self._table(name)
+            table = self._table(name)
             self._lists[name] = whole(Columns(table, SEARCHED[name]))
         return self._lists[name]
 
@@ -115,21 +107,10 @@ class FleetResults:
         # The job report may have failed where others did not, or only the brokers were asked for. Its tables are
         # required where the folder has no other result.
         others = (FINDINGS, SET_ASIDE, BROKERS)
-        optional = name in (FINDINGS, BROKERS) or any(self.folder.has(other) for other in others)
+        optional = name in (FINDINGS, SET_ASIDE, BROKERS) or any(self.folder.has(other) for other in others)
         if optional and not self.folder.has(name):
             return empty_table(name)
         return read_table(self.folder, name, repeated=REPEATED)
-
-    def _set_aside(self) -> Any:
-        """The quarantines of all jobs, each row with its job."""
-        tables = []
-        for job, name in QUARANTINES.items():
-            if self.folder.has(name):
-                table = read_table(self.folder, name, repeated=REPEATED)
-                tables.append(table.append_column("job", pa.array([job] * len(table), pa.string())))
-        if tables:
-            return pa.concat_tables(tables)
-        return pa.table({column: pa.array([], pa.string()) for column in (*SEARCHED[SET_ASIDE], "kind", "job")})
 
 
 def read_results(folder: ResultFolder) -> FleetResults:
