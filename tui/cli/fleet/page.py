@@ -1,4 +1,5 @@
-"""The summary of a fleet run as text, and the run as JUnit: a case for each job, limit of ``--fail-on`` and rule."""
+"""The summary of a fleet run as text, and the run as JUnit: a case for each job, limit of ``--fail-on``,
+subscription that a limit is about, and rule."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 
 SHOWN: Final = 10
+_OF_ONE: Final = ("max_over_even", "idle")
+"""The numbers in conditions that single subscriptions have as well."""
 _Rows = Sequence[tuple[str, ...]]
 
 
@@ -183,7 +186,8 @@ _Case = tuple[str, str, str, str]
 
 def junit_text(summary: FleetSummary, figures: Figures, conditions: Sequence[Condition]) -> str:
     """A finding fails its case where a condition names its severity or a lower one."""
-    cases = [*_jobs(summary), *_conditions(figures, conditions), *_findings(summary, conditions)]
+    cases = [*_jobs(summary), *_conditions(figures, conditions), *_subscriptions(summary, conditions)]
+    cases += _findings(summary, conditions)
     counts = {
         "tests": str(len(cases)),
         "failures": str(sum(bool(reason) and kind == "failure" for _, _, reason, kind in cases)),
@@ -214,6 +218,17 @@ def _conditions(figures: Figures, conditions: Sequence[Condition]) -> Iterator[_
         else:
             reason = f"it is {value:,.4g}" if condition.is_met(figures) else ""
             yield "fleet.conditions", condition.text, reason, "failure"
+
+
+def _subscriptions(summary: FleetSummary, conditions: Sequence[Condition]) -> Iterator[_Case]:
+    """The worst subscriptions, each of which fails where it exceeds by itself what a condition allows."""
+    limits = [condition.limit for condition in conditions if condition.limit and condition.limit.name in _OF_ONE]
+    for row in summary.worst_subscriptions if limits else ():
+        values = ((limit, getattr(row, limit.name)) for limit in limits)
+        over = {limit.name: value for limit, value in values if value is not None and limit.holds(value, 0)}
+        reason = ", ".join(f"{name} is {value:,.4g}" for name, value in over.items())
+        name = "/".join(part for part in (row.cluster, row.namespace, row.subscription) if part)
+        yield "fleet.subscriptions", name, reason, "failure"
 
 
 def _findings(summary: FleetSummary, conditions: Sequence[Condition]) -> Iterator[_Case]:
