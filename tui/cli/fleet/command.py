@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from engine.errors import InputError, system_reason
 from engine.text import visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.fleet.diff import diff_runs
@@ -133,9 +135,7 @@ def _report_files(command: Callable[..., int]) -> Callable[..., int]:
     """The reports that jobs with a page also write for other programs."""
     for decorate in (
         click.option("--openmetrics", metavar="FILE", help="Write the figures as OpenMetrics too."),
-        click.option(
-            "--owners", metavar="FILE", help="CSV with tenant or namespace, and owner: a label in OpenMetrics."
-        ),
+        click.option("--owners", metavar="FILE", help="CSV with tenant or namespace, and owner: their label there."),
         click.option(
             "--junit", metavar="FILE", help="Write JUnit XML too: jobs, conditions, worst subscriptions and findings."
         ),
@@ -386,7 +386,6 @@ def _read(results: ResultFolder) -> FleetSummary:
 
 
 def _summary(results: ResultFolder) -> bytes:
-    from engine.errors import InputError
     from engine.views.fleet.summary import FILE_NAME
 
     try:
@@ -410,7 +409,6 @@ def open_fleet(*, target: str, run_id: str, output: Output) -> int:
     """
     results = result_folder(target, run_id)
     if output.on_screen:
-        from engine.errors import InputError
         from tui.cli.exits import why_no_screen
         from tui.cli.fleet.screen import open_fleet_screen
 
