@@ -36,6 +36,8 @@ WORK: Final = ".work"
 """The hidden folder under OUT with the working files of runs, each in a folder of its own."""
 _ROWS_WRITTEN: Final = 1 << 16
 """Rows of the driver that are turned into columns at once."""
+_WRITING: Final = "writing"
+"""The file among the working files of a run that keeps others from removing tables that it may name."""
 _ABANDONED: Final = timedelta(days=1)
 """A run without a manifest that began so long ago was killed."""
 
@@ -222,6 +224,8 @@ def new_run(
             raise InputError(f"{target} has a run {about.run_id} already")
         draft = Draft(target, about.run_id, about.snapshot_time, job=job)
         with _working(draft, draft.work.parent):
+            # In a store a folder is there once a file is.
+            (draft.work.parent / _WRITING).write_text("")
             try:
                 yield draft
             except BaseException:
@@ -314,10 +318,10 @@ def _remove_old(root: Place, published: Sequence[str], keep: int) -> None:
     Tables of theirs that a newer manifest names stay.
     """
     there = run_ids(root)
+    working = [folder for folder in _folders(root / WORK) if not _is_abandoned(folder.name, there)]
     kept = {*there[-keep:], *(run for run in there if run not in published), result_at(root).manifest.run_id}
-    # One that another process is just publishing still has its working files.
-    kept.update(folder.name for folder in _folders(root / WORK))
-    gone = {run for run in there if keep and run not in kept}
+    # One that another process is writing may name the tables of any of them; who ends last removes them.
+    gone = {run for run in there if keep and not working and run not in kept}
     for run in gone:
         (root / RUNS / f"{run}.json").unlink(missing_ok=True)
     folders = [folder for table in EVERY_TABLE for folder in _run_folders(root / table.name)]
@@ -330,7 +334,7 @@ def _remove_old(root: Place, published: Sequence[str], keep: int) -> None:
                 remove_folder(folder)
                 _remove_empty(folder.parent)
     for folder in _folders(root / WORK):
-        if _is_abandoned(folder.name, there):
+        if folder not in working:
             remove_folder(folder)
 
 
