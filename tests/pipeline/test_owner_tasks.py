@@ -62,7 +62,7 @@ SCHEMA = pa.schema(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("most", "pieces"), [(1, 12), (6, 6), (9, 5), (100, 1)])
+@pytest.mark.parametrize(("most", "pieces"), [(1, 12), (6, 7), (9, 5), (100, 1)])
 @pytest.mark.parametrize("batch", [1, 5, 100])
 def test_a_piece_has_as_many_units_as_their_consumers_allow(
     most: int, pieces: int, batch: int, monkeypatch: pytest.MonkeyPatch
