@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +21,7 @@ from engine.views.fleet.summary import (
     FindingCount,
     FleetSummary,
     FleetTotals,
+    GroupTotals,
     KeyModeTotals,
     NextUnload,
     NowTotals,
@@ -76,6 +78,8 @@ if TYPE_CHECKING:
 
 JOB: Final = "report"
 _SUMMED: Final = (*RATES, *SIZES, "partitioned_topics")
+_OF_GROUPS: Final = ("topics", "msg_rate_in", "msg_rate_out", *SIZES)
+_MOST_TENANTS: Final = 1_000
 _JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance")
 _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
 
@@ -162,6 +166,7 @@ class _Report:
             worst_bundles=self._bundles(top),
             findings=self._findings(),
             quarantine=self._quarantine(),
+            groups=self._groups(),
             tables=dict(sorted(tables.items())),
         )
 
@@ -186,6 +191,18 @@ class _Report:
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
             **sums,
         )
+
+    def _groups(self) -> tuple[GroupTotals, ...]:
+        """Clusters, and the tenants with most topics."""
+        rows: dict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+        for cluster, namespace, *numbers in self._draft.rows(WORST_NAMESPACES, "cluster", "namespace", *_OF_GROUPS):
+            rows[cluster, ""].append(tuple(numbers))
+            rows[cluster, namespace.partition("/")[0]].append(tuple(numbers))
+        groups = [
+            GroupTotals(*key, *map(_known_sum, zip(*numbers, strict=True))) for key, numbers in sorted(rows.items())
+        ]
+        tenants = sorted((group for group in groups if group.tenant), key=lambda group: -group.topics)
+        return (*(group for group in groups if not group.tenant), *tenants[:_MOST_TENANTS])
 
     def _policies(self) -> tuple[PolicyTotals, ...]:
         policies: dict[str, dict[str, Any]] = self._summaries["assign"].get("policies", {})

@@ -6,6 +6,7 @@ Needs pyarrow, so it is imported where a result is opened and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final
@@ -13,6 +14,7 @@ from typing import Any, Final
 from engine.errors import InputError
 from engine.views.fleet.runs import ResultFolder
 from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
+from engine.views.fleet.trends import history_of
 from tui.sources.fleet_listing import Columns, Listing, whole
 from tui.sources.fleet_tables import empty_table, read_table
 
@@ -66,6 +68,12 @@ class FleetResults:
             self.complaint = f"{folder.name} holds no {FILE_NAME}; ringside fleet report makes one"
         except InputError as error:
             self.complaint = str(error)
+
+    @cached_property
+    def topics_over_runs(self) -> tuple[int, ...]:
+        """The topics of each run up to this one, by moment; of a folder of this machine, which is quick to read."""
+        history = history_of(self.folder) if isinstance(self.folder.root, Path) else []
+        return tuple(summary.totals.topics for summary in history)
 
     @property
     def name(self) -> str:

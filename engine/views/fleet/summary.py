@@ -166,6 +166,19 @@ class WorstNamespace:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupTotals:
+    """The totals of one cluster, or with ``tenant`` of one tenant of it."""
+
+    cluster: str
+    tenant: str
+    topics: int
+    msg_rate_in: float | None
+    msg_rate_out: float | None
+    storage_size_bytes: int | None
+    backlog_size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class WorstBundle:
     """One bundle by its full name; ``outcome`` and ``reason`` are the modular load manager's verdict."""
 
@@ -298,6 +311,7 @@ class FleetSummary:
     balance_loops: tuple[BalanceLoop, ...] = ()
     run_id: str = ""
     snapshot_time: str | None = None
+    groups: tuple[GroupTotals, ...] = ()
 
 
 class _Version(msgspec.Struct):

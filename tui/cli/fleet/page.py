@@ -10,8 +10,9 @@ from xml.etree import ElementTree as Xml
 from engine.lint.model import severity_of
 from engine.text import counted, visible
 from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, PolicyTotals
+from engine.views.fleet.trends import MEASURES, Trend, growth
 from tui.cli.plain import Align, table
-from tui.kit.wording import ONE_CLUSTER, UNKNOWN, safe_name
+from tui.kit.wording import ONE_CLUSTER, UNKNOWN, safe_name, sparkline
 
 if TYPE_CHECKING:
     from engine.views.fleet.conditions import Condition, Figures
@@ -24,9 +25,28 @@ _OF_ONE: Final = ("max_over_even", "idle")
 _Rows = Sequence[tuple[str, ...]]
 
 
-def fleet_lines(summary: FleetSummary, *, shown: int = SHOWN) -> list[str]:
-    """Totals, then the worst of each kind, findings, and what was set aside."""
-    return [line for part in _parts(summary, shown) for line in part][:-1]
+def fleet_lines(summary: FleetSummary, trends: Sequence[Trend] = (), *, shown: int = SHOWN) -> list[str]:
+    """Totals, then the worst of each kind, findings, what was set aside, and trends."""
+    return [*(line for part in _parts(summary, shown) for line in part), *trend_lines(trends, shown)][:-1]
+
+
+def trend_lines(trends: Sequence[Trend], shown: int = SHOWN) -> list[str]:
+    """Clusters and tenants over the runs: the last number, its growth since the first, and the way between."""
+    rows = [
+        (_in(trend.cluster, safe_name(trend.tenant)) if trend.tenant else _folder(trend.cluster),
+         *(cell for values in trend.values for cell in (_trend_text(values), sparkline(values))))
+        for trend in trends[:shown]
+    ]  # fmt: skip
+    heads = ("cluster or tenant", "topics", "", "in/s", "", "out/s", "", "stored bytes", "", "backlog bytes", "")
+    runs = len(trends[0].values[0]) if trends else 0
+    more = [f"  and {len(trends) - shown:,} more"] if len(trends) > shown else []
+    return [*_block(f"Over {runs:,} runs", heads, rows, "<" + "><" * len(MEASURES))[:-1], *more, ""] if rows else []
+
+
+def _trend_text(values: Sequence[float | None]) -> str:
+    change = growth(values)
+    last = UNKNOWN if values[-1] is None else f"{values[-1]:,.0f}"
+    return last if change is None else f"{last} {change:+.0%}"
 
 
 def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
