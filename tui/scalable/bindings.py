@@ -72,6 +72,7 @@ GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("c", "consistent hashing is for Failover; a controller deals the segments of a scalable topic"),
     **same_reason("P", "a scalable topic has segments in place of partitions"),
+    "M": "M shows what would become of a classic topic; this one is scalable",
     "R": "r sets the traffic of the segments; R is for producers",
     **same_reason("T", "t sends: every producer of a scalable topic sends to all segments"),
     "d": "steps are compared by what consumers have; here u and ctrl+r go back and forth",

@@ -116,13 +116,18 @@ def _group(reported: TopicSubscription, layout: Layout, now_ms: int) -> Group:
 
 
 def _with_backlog(group: Group, reported: TopicSubscription, attached: Mapping[int, Attachment]) -> Group:
-    """The subscription with its messages; whose the delivered ones are is not printed, so owners have equal parts."""
+    """The subscription with its messages; whose the delivered ones are is not printed, so owners have equal parts.
+
+    Of a segment that one consumer has whole brokers do not count what is delivered: all of it is taken to be.
+    """
     waiting: dict[int, dict[int, int]] = {}
     held: dict[int, Holdings] = {}
     for segment_id in group.coordinator.layout.segments:
         seen = seen_on(reported, segment_id)
         names = attached[segment_id].names if segment_id in attached else ()
-        unacked = max(0, min(seen.unackedMessages, seen.msgBacklog)) if names and group.kind != "CHECKPOINT" else 0
+        whole = group.kind == "STREAM" and len(names) == 1
+        delivered = seen.msgBacklog if whole else min(seen.unackedMessages, seen.msgBacklog)
+        unacked = max(0, delivered) if names and group.kind != "CHECKPOINT" else 0
         rounds, rest = divmod(unacked, max(len(names), 1))
         parts = {(name, ANY_BUCKET): rounds + (at < rest) for at, name in enumerate(names) if rounds + (at < rest)}
         if parts:
