@@ -346,19 +346,19 @@ class ScalableDriven:
 
 
 def candidates(running: Running) -> list[tuple[Step, Running]]:
-    """Each automatic step that can come next, with the topic after it."""
-    found: list[tuple[Step, Running]] = []
+    """Each automatic step that can come next, with the topic after it; a map decides the order of a merge's parents."""
+    found: list[tuple[Step, Running | Rejection]] = []
     for step in next_steps(scaling_state(running), running.now_ms):
-        after: Running | Rejection = running
         if step.action is Action.SPLIT:
-            after = split_segment(running, step.segment_ids[0], step)
+            found.append((step, split_segment(running, step.segment_ids[0], step)))
         elif step.action is Action.MERGE:
-            after = merge_segments(running, (step.segment_ids[0], step.segment_ids[1]), step)
+            first, second = step.segment_ids
+            found += [(step, merge_segments(running, pair, step)) for pair in ((first, second), (second, first))]
         elif step.action is Action.REBUCKET:
-            after = rebucket_segments(running, step.segment_ids, step.buckets, step)
-        assert isinstance(after, Running), after
-        found.append((step, after))
-    return found
+            found.append((step, rebucket_segments(running, step.segment_ids, step.buckets, step)))
+        else:
+            found.append((step, running))
+    return [(step, after) for step, after in found if isinstance(after, Running)]
 
 
 def running_of(timeline: Timeline) -> Running:

@@ -117,7 +117,9 @@ def _hints(dashboard: ScalableDashboard, row: SubscriptionRow) -> list[Point]:
     shared = [piece.segment for piece in dashboard.pieces if len(set(piece.dealt)) > 1]
     points: list[Point] = []
     if shared and row.type == "STREAM":
-        text = f"messages without a key go to bucket 0, so of {ids_text(shared)} one consumer gets all of them"
+        text = (
+            f"messages without a key go to bucket 0 where producers batch: of {ids_text(shared)} one consumer gets all"
+        )
         points.append(Point("keys", text))
     reason = dashboard.view.next.blocked_reason
     if reason is not None:
