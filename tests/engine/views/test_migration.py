@@ -92,7 +92,7 @@ def test_more_consumers_than_segments_and_buckets_would_be_idle() -> None:
 
 def test_a_topic_of_the_simulation_has_its_consumers_and_known_keys() -> None:
     timeline = Timeline.start(ClusterState(), 0, "a test")
-    for line in ("topic add t/n/x partitions 4", "producer add 2 on t/n/x", "producer send #0 key k times 3"):
+    for line in ("topic add t/n/x partitions 4", "producer add count 2 on t/n/x", "producer send #0 key k times 3"):
         command = parse_command(line, timeline.state)
         assert isinstance(command, Command), (line, command)
         timeline, refused = timeline.submit(command)
