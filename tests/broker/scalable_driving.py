@@ -154,8 +154,8 @@ class ScalableDriven:
     def join_scaling(self, name: str, subscription: str, kind: str) -> Step:
         """Join while nothing but a join lets the controller evaluate: it takes one of the predicted steps at once."""
         timeline = self.opened()
-        for name in {subscription for subscription, kind in self.consumers.values() if kind == STREAM}:
-            timeline = self.submitted(timeline, f"consumer ack all of {name}")[0]
+        for each in {one for one, its_kind in self.consumers.values() if its_kind == STREAM}:
+            timeline = self.submitted(timeline, f"consumer ack all of {each}")[0]
         running = running_of(timeline)
         quiet = replace(running, settings=replace(running.settings, enabled=False))
         joined = join(quiet, subscription, name, "STREAM" if kind == STREAM else "CHECKPOINT")
@@ -270,9 +270,7 @@ class ScalableDriven:
         comes: dict[str, Received] = {name: [] for name in self.consumers}
         for key in keys:
             segment, owners = self._predicted(timeline, key)
-            timeline, refused = self.submitted(
-                timeline, "segment send keyless" if key is None else f'segment send "{key}"'
-            )
+            timeline, refused = self.submitted(timeline, send_line(key))
             assert refused is None
             went.append(segment)
             for owner in owners:
@@ -295,8 +293,7 @@ class ScalableDriven:
 
     def _predicted(self, timeline: Timeline, key: str | None) -> tuple[int, list[str]]:
         """The segment of a key, and its consumer of each subscription."""
-        line = "segment send keyless" if key is None else f'segment send "{key}"'
-        before, after = running_of(timeline), running_of(self.submitted(timeline, line)[0])
+        before, after = running_of(timeline), running_of(self.submitted(timeline, send_line(key))[0])
         (segment,) = after.log[-1].segments
         owners: list[str] = []
         for name, group in after.groups.items():
@@ -359,6 +356,10 @@ def candidates(running: Running) -> list[tuple[Step, Running]]:
         else:
             found.append((step, running))
     return [(step, after) for step, after in found if isinstance(after, Running)]
+
+
+def send_line(key: str | None) -> str:
+    return "segment send keyless" if key is None else f'segment send "{key}"'
 
 
 def running_of(timeline: Timeline) -> Running:
