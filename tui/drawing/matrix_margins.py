@@ -71,15 +71,15 @@ def draw_labels(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Pal
     dim = NO_COLOUR if palette.mono else pack(palette.dim)
     if grid.per_line == 1:
         for row, tag in enumerate(picture.tags):
-            at, text, marked = grid.line_of(row, producers), tag.rjust(grid.left - 2), row == picture.selected
+            at, letters, marked = grid.line_of(row, producers), tag.rjust(grid.left - 2), row == picture.selected
             if palette.mono:
-                canvas.write(at, 1, text, NO_COLOUR, attributes=BOLD | (REVERSE if marked else 0))
+                canvas.write(at, 1, letters, NO_COLOUR, attributes=BOLD | (REVERSE if marked else 0))
                 continue
             colour = palette.consumer_colour(picture.colours[row])
             if marked:
-                canvas.write(at, 1, text, pack(contrasting(colour)), background=pack(colour), attributes=BOLD)
+                canvas.write(at, 1, letters, pack(contrasting(colour)), background=pack(colour), attributes=BOLD)
             else:
-                canvas.write(at, 1, text, pack(legible(colour, palette.background)), attributes=BOLD)
+                canvas.write(at, 1, letters, pack(legible(colour, palette.background)), attributes=BOLD)
     else:
         for line in range(0, grid.lines, 4):
             first = 2 * line if grid.per_line else (line * producers) // grid.lines

@@ -6,22 +6,14 @@ Source: ``ProducerBuilderImpl`` and ``ProducerConfigurationData`` of the Java cl
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
 from engine.routing.clients import ROUTING_CLIENTS, RoutingClient, key_routing
-from engine.routing.routers import (
-    DEFAULT_MAX_PUBLISH_DELAY_US,
-    DEFAULT_SWITCH_FREQUENCY,
-    MAX_BATCH_DELAY_MS,
-    BatchRoundRobinRouter,
-    Router,
-    SinglePartitionRouter,
-    partial_round_robin,
-    round_robin,
-    switch_period_ms,
-)
+
+if TYPE_CHECKING:
+    from engine.routing.routers import Router
 
 AccessMode = Literal["Shared", "Exclusive", "ExclusiveWithFencing", "WaitForExclusive"]
 RouterKind = Literal["SinglePartition", "RoundRobinPartition", "PartialRoundRobin"]
@@ -155,6 +147,8 @@ def new_router(routing: Routing, client: Client, partitions: int, seed: str, now
     >>> new_router(Routing("SinglePartition"), JAVA, 1, "any")
     SinglePartitionRouter(index=0, keys=KeyRouting(client='java', hashing='JavaStringHash'))
     """
+    from engine.routing import routers
+
     keys = key_routing(client.word, routing.hashing)
     if isinstance(keys, Rejection):
         return replace(keys, field="hashingScheme")
@@ -169,20 +163,22 @@ def new_router(routing: Routing, client: Client, partitions: int, seed: str, now
     drawn = murmur3_32(f"{seed}/router") % partitions
     batching = client.batching if routing.batching is None else routing.batching
     if routing.kind == "SinglePartition":
-        return SinglePartitionRouter(drawn, keys)
+        return routers.SinglePartitionRouter(drawn, keys)
     if routing.kind == "PartialRoundRobin":
         if not client.supports_partial_producer:
             message = f"the {client.name} client has no partial round robin; it is a router of the Java client"
             return Rejection("IllegalArgumentException", message, field="messageRouter")
-        return partial_round_robin(routing.num_partitions_limit, murmur3_32(f"{seed}/partial"))
+        return routers.partial_round_robin(routing.num_partitions_limit, murmur3_32(f"{seed}/partial"))
     if routing.kind != "RoundRobinPartition":
         message = f"{routing.kind!r} is none of {', '.join(ROUTER_KINDS)}"
         return Rejection("IllegalArgumentException", message, field="messageRoutingMode")
     if batching and client != JAVA:
-        return BatchRoundRobinRouter(drawn, now_ms, max_delay_ms=delay_ms or MAX_BATCH_DELAY_MS, keys=keys)
-    delay_us = DEFAULT_MAX_PUBLISH_DELAY_US if delay_ms is None else delay_ms * 1000
-    switch_ms = switch_period_ms(frequency or DEFAULT_SWITCH_FREQUENCY, delay_us)
-    return round_robin(drawn, batching=batching, switch_ms=switch_ms, keys=keys)
+        return routers.BatchRoundRobinRouter(
+            drawn, now_ms, max_delay_ms=delay_ms or routers.MAX_BATCH_DELAY_MS, keys=keys
+        )
+    delay_us = routers.DEFAULT_MAX_PUBLISH_DELAY_US if delay_ms is None else delay_ms * 1000
+    switch_ms = routers.switch_period_ms(frequency or routers.DEFAULT_SWITCH_FREQUENCY, delay_us)
+    return routers.round_robin(drawn, batching=batching, switch_ms=switch_ms, keys=keys)
 
 
 def checked_limit(limit: int, partitions: int, *, allow_above: bool = False) -> int | Rejection:
@@ -194,6 +190,8 @@ def checked_limit(limit: int, partitions: int, *, allow_above: bool = False) -> 
     >>> checked_limit(3, 6), str(checked_limit(9, 6)).split(":")[0], checked_limit(9, 6, allow_above=True)
     (3, 'numPartitionsLimit', 9)
     """
+    from engine.routing.routers import partial_round_robin
+
     if limit < 1:
         router = partial_round_robin(limit)
         assert isinstance(router, Rejection)
