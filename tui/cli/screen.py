@@ -191,6 +191,10 @@ def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstRead
         )
         app.opens_demos = app.opens_home = True
         app.writes_files = not os.environ.get(VISITOR)
+        if app.writes_files:
+            from tui.cli.contexts import NamedClusters
+
+            app.contexts = NamedClusters()
         code = run_screen(app)
         if app.failure is not None:
             raise app.failure

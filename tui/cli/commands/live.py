@@ -12,7 +12,8 @@ from tui.cli.options import JournalChoice, Output, output_options
 from tui.cli.showing import show_session
 
 if TYPE_CHECKING:
-    from tui.kit.session import Session
+    from tui.kit.session import Opening, Session
+    from tui.sources.cluster.source import Source
 
 EVERY_S: Final = 10.0
 WHOLE_EVERY_S: Final = 60.0
@@ -59,14 +60,24 @@ def live_command(
     """
     from tui.cli.cluster import read_once
     from tui.cli.pictures import Pictures
-    from tui.sources.cluster.source import Feed, FirstReading
 
     source = cluster.source(url)
-    pictures = Pictures()
     journal = JournalChoice(None, keep=False)
     if not output.on_screen:
-        return show_session(lambda: pictures.session(read_once(source), subscription), output, journal)
-    first = FirstReading(source)
+        return show_session(lambda: Pictures().session(read_once(source), subscription), output, journal)
+    opening = opening_of(source, every, whole_every, subscription)
+    return show_session(opening.load, output, journal, name=opening.name, reading=opening.reading)
+
+
+def opening_of(
+    source: Source, every: float = EVERY_S, whole_every: float = WHOLE_EVERY_S, subscription: str | None = None
+) -> Opening:
+    """A running cluster as a session that is read again and again."""
+    from tui.cli.pictures import Pictures
+    from tui.kit.session import Opening
+    from tui.sources.cluster.source import Feed, FirstReading
+
+    pictures, first = Pictures(), FirstReading(source)
 
     def begun() -> Session:
         reading = first.read()
@@ -74,4 +85,4 @@ def live_command(
         feed = Feed(source.follower(rounds=(every, whole_every)), every, pictures.newer, reading.cluster)
         return replace(session, feed=feed, stopped_at=reading.stopped_at)
 
-    return show_session(begun, output, journal, name=source.access.origin, reading=first)
+    return Opening(source.access.origin, begun, first)
