@@ -11,13 +11,14 @@ from typing import Final
 from engine.admin.documents import rounds_in
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Counts, Snapshot
-from engine.admin.files import MIRROR_FOLDERS, STANDARD_INPUT, AnswerFile, FilesRead, moment_ms, read_files
+from engine.admin.files import STANDARD_INPUT, AnswerFile
+from engine.admin.folders import MIRROR_FOLDERS, FilesRead, read_files
 from engine.admin.requests import scenario_facts
 from engine.admin.snapshot import AnswerCollector, is_scenario, no_answer_error
 from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.input import MAX_INPUT_BYTES, Intake
-from engine.text import natural_key
+from engine.text import moment_ms, natural_key
 
 _NUMBERED: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d{1,9})?Z?|\d{1,9})[-_.]")
 

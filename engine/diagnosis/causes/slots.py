@@ -8,7 +8,8 @@ from typing import Final
 
 from engine.admin.inferred_release import reported_ranges, ring_ranges, ring_ranges_after
 from engine.config import BrokerSettings, behaviour_of, default_settings
-from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
+from engine.diagnosis.limits import Setting
+from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById

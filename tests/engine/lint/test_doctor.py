@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.admin.publishers import client_facts
+from engine.admin.client_facts import client_facts
 from engine.admin.snapshot import read_answers
 from engine.cluster.bundles import topic_loads
 from engine.cluster.state import ClusterState, Namespace, Subscription

@@ -17,9 +17,10 @@ from typing import Final
 from urllib.parse import quote
 
 from engine.admin.earlier import EarlierAnswers
-from engine.admin.files import AnswerFile, moment_ms
+from engine.admin.files import AnswerFile
 from engine.admin.moments import Moment, read_moments
 from engine.errors import InputError
+from engine.text import moment_ms
 from tui.sources.cluster import paths
 from tui.sources.cluster.outcomes import Answer, Fault, Gap
 from tui.sources.cluster.redaction import NO_SECRET, Secret
