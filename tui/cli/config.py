@@ -35,7 +35,8 @@ max-input = "2GB"
 # One more key for what another key does: here K kills, as x does.
 # "K" = "x"
 
-# A cluster by its name: ringside live @prod, ringside why @prod, and :context prod in a dashboard. Files of secrets are named, never written here.
+# A cluster by its name: ringside live @prod, ringside why @prod, and :context prod in a dashboard.
+# Files of secrets are named, never written here.
 # [clusters.prod]
 # url = "https://pulsar.example:8443"
 # token-file = "~/.pulsar/prod.token"
