@@ -73,7 +73,7 @@ class RingsideApp(ThemedApp):
     """Whether the caller opens ``wanted_demo`` when this app ends."""
     opens_home = False
     """Whether the list of everything comes first where that is long."""
-    contexts: Contexts | None = None
+    contexts: Callable[[], Contexts] | None = None
     """The running clusters that can be opened in place of what is shown; not for visitors from elsewhere."""
     wanted_demo = ""
     """The name of a shipped demo that is to be opened in place of this."""
@@ -128,7 +128,7 @@ class RingsideApp(ThemedApp):
             self.colours,
             animate=self._animate_changes,
             ascii_only=self._ascii_only,
-            more_commands=self._commands_everywhere(),
+            more_commands=self._commands_everywhere,
         )
         for key in self._keys_of_source:
             if key.key in self._bindings.key_to_bindings:
@@ -139,11 +139,11 @@ class RingsideApp(ThemedApp):
         return self._navigator.screen
 
     def _commands_everywhere(self) -> Mapping[str, Typed]:
-        from tui.kit.typed_commands import choice
-
         if self.contexts is None:
             return {}
-        known = {name: name for name in self.contexts.names()}
+        from tui.kit.typed_commands import choice
+
+        known = {name: name for name in self.contexts().names()}
         about = "opens another cluster of your settings in place of this"
         return {"context": choice("context NAME", about, known, self.open_context)}
 
@@ -153,10 +153,11 @@ class RingsideApp(ThemedApp):
 
         assert self.contexts is not None, "a name is one of them"
         try:
-            opening = self.contexts.opening(name)
+            contexts = self.contexts()
+            opening = contexts.opening(name)
         except RingsideError as error:
             return Rejection("UnusableContext", str(error))
-        self.secret = self.contexts.secret
+        self.secret = contexts.secret
         run_beside(self, partial(self._replace, opening), group="context", exclusive=True)
         return None
 
@@ -337,7 +338,7 @@ class RingsideApp(ThemedApp):
                     by = place - self.store.shown.place
                     title = self.store.places.title(place)
                     yield SystemCommand(f"Show {title}", "", partial(self._show, by))
-        for name in self.contexts.names() if self.contexts is not None else ():
+        for name in self.contexts().names() if self.contexts is not None else ():
             yield SystemCommand(f"Cluster {name} of your settings", "", partial(self._choose_context, name))
         if self.opens_demos:
             from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script

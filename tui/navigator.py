@@ -20,7 +20,6 @@ from tui.kit.playing import Stage
 from tui.kit.screen import DashboardScreen
 from tui.kit.shown import Kind
 from tui.kit.store import Store
-from tui.kit.typed_commands import Typed
 
 if TYPE_CHECKING:
     from engine.views.brokers.model import BrokersInput
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from tui.brokers.screen import BrokersScreen
     from tui.bundles.screen import BundlesScreen
     from tui.home.screen import HomeScreen
+    from tui.kit.typed_commands import Typed
 
 NOTHING_KNOWN = "no load of a broker was read, so nothing is known of brokers: "
 PREVIEWED_AT_ONCE: Final = 100_000
@@ -99,7 +99,7 @@ class Navigator:
         *,
         animate: bool,
         ascii_only: bool,
-        more_commands: Mapping[str, Typed],
+        more_commands: Callable[[], Mapping[str, Typed]],
     ) -> None:
         self._app = app
         self._store = store
@@ -178,7 +178,7 @@ class Navigator:
 
         if self._home is None or not self._home.is_attached:
             marked = self._store.shown.key if marks_shown else ""
-            self._home = HomeScreen(self._store.listing, marked, self._open_listed, self._colours, self.more_commands)
+            self._home = HomeScreen(self._store.listing, marked, self._open_listed, self._colours, self.more_commands())
             self._app.push_screen(self._home)
 
     def _open_listed(self, key: str) -> None:
