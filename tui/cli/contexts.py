@@ -1,9 +1,10 @@
-"""The clusters that the user's settings name, for a dashboard that goes from one to another."""
+"""Running clusters as sessions, and those of the user's settings, for a dashboard that goes from one to another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -16,11 +17,32 @@ from tui.cli.output import keep_secret, kept_secret
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tui.kit.session import Opening
+    from tui.kit.session import Opening, Session
     from tui.sources.cluster.redaction import Secret
     from tui.sources.cluster.source import Source
 
+EVERY_S: Final = 10.0
+WHOLE_EVERY_S: Final = 60.0
 _MOST_BYTES: Final = 10_000
+
+
+def opening_of(
+    source: Source, every: float = EVERY_S, whole_every: float = WHOLE_EVERY_S, subscription: str | None = None
+) -> Opening:
+    """A running cluster as a session that is read again and again."""
+    from tui.cli.pictures import Pictures
+    from tui.kit.session import Opening
+    from tui.sources.cluster.source import Feed, FirstReading
+
+    pictures, first = Pictures(), FirstReading(source)
+
+    def begun() -> Session:
+        reading = first.read()
+        session = pictures.session(reading, subscription)
+        feed = Feed(source.follower(rounds=(every, whole_every)), every, pictures.newer, reading.cluster)
+        return replace(session, feed=feed, stopped_at=reading.stopped_at)
+
+    return Opening(source.access.origin, begun, first)
 
 
 class NamedClusters:
@@ -41,7 +63,6 @@ class NamedClusters:
 
     def opening(self, name: str) -> Opening:
         """Open one. Raises ``InputError`` for what its settings name and cannot be used."""
-        from tui.cli.commands.live import opening_of
         from tui.sources.cluster.redaction import Secret
 
         cluster, before = configured().clusters[name], self.secret

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.screen import Screen
 
@@ -16,8 +16,10 @@ from tui.kit.prompt import among
 from tui.kit.store import Store
 from tui.kit.suggesting import FORM as SUGGEST_FORM
 from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, question_of
-from tui.kit.typed_commands import Typed, lines_of
 from tui.kit.verdict_words import verdict_text
+
+if TYPE_CHECKING:
+    from tui.kit.typed_commands import Typed
 
 _QUESTIONS: Final = among((*SUGGEST_LINES, "branches", "help"))
 PLACEHOLDER: Final = "add NAME, kill NAME, toggle SETTING, topic add …"
@@ -68,6 +70,7 @@ class CommandLine:
     def completions(self, text: str) -> Sequence[str]:
         """The commands and questions that go on with a text."""
         from engine.cluster.grammar.completing import completions
+        from tui.kit.typed_commands import lines_of
 
         key = self._store.shown.key or None
         others = among(tuple(lines_of(self._others())))(text)

@@ -7,7 +7,6 @@ zoom; scripts that play. What is shown in the panels, and the keys that change t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from textual import events, on
@@ -42,13 +41,13 @@ from tui.kit.store import Store
 from tui.kit.suggesting import Question
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.timeline_line import TimelineLine
-from tui.kit.typed_commands import Typed
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import Remark, safe_name
 from tui.kit.zooming import Zooming
 
 if TYPE_CHECKING:
     from engine.views.search import Match
+    from tui.kit.typed_commands import Typed
 
 BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
 """Panels that stay in sight beside an explanation."""
@@ -110,7 +109,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Opens the list of everything."""
     on_chosen: Callable[[Match], object] | None = None
     """Called with what was found and chosen; the navigator knows which screen shows it."""
-    more_commands: Mapping[str, Typed] = MappingProxyType({})
+    more_commands: Callable[[], Mapping[str, Typed]] = dict
     """Commands after ``:`` that every screen has."""
     way_back: KeyHint | None = None
     """The key that goes back to the list that this screen was opened from; set before it is mounted."""
@@ -130,9 +129,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.ascii_only = ascii_only
         self.playback = Playback(self, store, stage or Stage())
         self.sentences = Sentences(self, store, self.playback.stage, repeats_notices=self.repeats_notices)
-        self.commands = CommandLine(
-            self, store, ask=self._suggest, show=self._show_verdict, others=lambda: self.more_commands
-        )
+        self.commands = CommandLine(self, store, ask=self._suggest, show=self._show_verdict, others=self._others)
         self.side = SidePlace(self, store, self.explanation_title, self._set_remarks)
         self.diagnosing = Diagnosing(self, store, self.side, self.complain, lambda: self.in_front)
         self.zooming = Zooming(self, self.zoomable, self.inside)
@@ -415,6 +412,9 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.sentence = self.sentences.current
 
     # the side place
+
+    def _others(self) -> Mapping[str, Typed]:
+        return self.more_commands()
 
     def _set_remarks(self, remarks: tuple[Remark, ...]) -> None:
         self.remarks = remarks

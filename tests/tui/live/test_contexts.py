@@ -49,7 +49,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_cluster_replaces_what_is_shown_and_one_that_cannot_be_read_does_not(settings: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
     app = app_of()
-    app.contexts = NamedClusters()
+    app.contexts = NamedClusters
 
     async def story(pilot: Pilot[int]) -> None:
         first, screens = app.store, len(app._installed_screens)
@@ -87,7 +87,7 @@ def test_a_cluster_replaces_what_is_shown_and_one_that_cannot_be_read_does_not(s
 def test_tab_completes_the_names_and_the_list_has_the_command_too(settings: Path) -> None:
     settings.write_text('[clusters.prod]\nurl = "http://127.0.0.1:9"\n[clusters.stage]\nurl = "http://127.0.0.1:9"\n')
     app = app_of()
-    app.contexts = NamedClusters()
+    app.contexts = NamedClusters
 
     async def story(pilot: Pilot[int]) -> None:
         for key in ("", "0"):

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
-
 import click
 
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
+from tui.cli.contexts import EVERY_S, WHOLE_EVERY_S, opening_of
 from tui.cli.options import JournalChoice, Output, output_options
 from tui.cli.showing import show_session
-
-if TYPE_CHECKING:
-    from tui.kit.session import Opening, Session
-    from tui.sources.cluster.source import Source
-
-EVERY_S: Final = 10.0
-WHOLE_EVERY_S: Final = 60.0
 
 
 @click.command("live")
@@ -67,22 +58,3 @@ def live_command(
         return show_session(lambda: Pictures().session(read_once(source), subscription), output, journal)
     opening = opening_of(source, every, whole_every, subscription)
     return show_session(opening.load, output, journal, name=opening.name, reading=opening.reading)
-
-
-def opening_of(
-    source: Source, every: float = EVERY_S, whole_every: float = WHOLE_EVERY_S, subscription: str | None = None
-) -> Opening:
-    """A running cluster as a session that is read again and again."""
-    from tui.cli.pictures import Pictures
-    from tui.kit.session import Opening
-    from tui.sources.cluster.source import Feed, FirstReading
-
-    pictures, first = Pictures(), FirstReading(source)
-
-    def begun() -> Session:
-        reading = first.read()
-        session = pictures.session(reading, subscription)
-        feed = Feed(source.follower(rounds=(every, whole_every)), every, pictures.newer, reading.cluster)
-        return replace(session, feed=feed, stopped_at=reading.stopped_at)
-
-    return Opening(source.access.origin, begun, first)
