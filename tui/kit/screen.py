@@ -537,6 +537,10 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.store.step_by(count)
         self.complain(None)
 
+    @on(TimelineLine.Chosen)
+    def _chosen_on_timeline(self, message: TimelineLine.Chosen) -> None:
+        self.action_step(message.by)
+
     def action_play(self) -> None:
         self.playback.toggle()
 
