@@ -20,7 +20,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from themes import stylesheet
-from themes.palettes import Depth, ThemeName
+from themes.palettes import Depth
 from tui.failover.bindings import BINDINGS, GROUPS
 from tui.failover.titles import PANEL_TITLES
 from tui.kit.background import in_background, run_beside
@@ -85,7 +85,7 @@ class RingsideApp(ThemedApp):
         shown: Session | Opening,
         *,
         animate: bool = True,
-        theme: ThemeName = "dark",
+        theme: str = "dark",
         mono: bool = False,
         depth: Depth | None = None,
         ascii_only: bool = False,
@@ -304,12 +304,11 @@ class RingsideApp(ThemedApp):
 
     def watch_theme(self) -> None:
         """Drawings take the palette that suits the theme, also a built-in one."""
-        self._theme_name = "dark" if self.current_theme.dark else "light"
         if self._navigator is not None:
             self._navigator.paint(self.colours)
 
     async def action_switch_theme(self) -> None:
-        await self.switch_theme(theme_name("light" if self._theme_name == "dark" else "dark"))
+        await self.switch_theme(theme_name("light" if self.current_theme.dark else "dark"))
 
     async def action_quit(self) -> None:
         """Leave with exit code 0, or 1 after a script whose expectations failed. Steps are on disk already."""
@@ -346,6 +345,7 @@ class RingsideApp(ThemedApp):
             for name in SHIPPED_SCRIPTS:
                 title = f"Demo {name}: {shipped_script(name).title}"
                 yield SystemCommand(title, "", partial(self._open_demo, name))
+        yield SystemCommand("Choose a theme, each is shown while it is marked", "", self.search_themes)
         everywhere = (binding for binding in self.BINDINGS if isinstance(binding, Binding))
         yield from key_commands((("everywhere", (*self._keys_of_source, *everywhere)),), self)
 

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.errors import InputError, Problem, Rejection, system_reason
+from themes import OTHERS, OURS
 
 VARIABLE: Final = "RINGSIDE_CONFIG"
 MOST_BYTES: Final = 1_000_000
 EXAMPLE: Final = """\
-# Colours of the screens: dark or light.
+# Colours of the screens: dark, light, nord, dracula, solarized-light … (ringside --help lists all).
 theme = "dark"
 # No colours at all; letters and marks carry everything.
 mono = false
@@ -210,7 +211,7 @@ def _size(value: Any) -> str:
 
 
 _SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any], Any], str]]] = {
-    "theme": ("theme", _one_of("dark", "light"), 'one of "dark" and "light"'),
+    "theme": ("theme", _one_of(*OURS, *OTHERS), f"one of {', '.join((*OURS, *OTHERS))}"),
     "mono": ("mono", _truth, "true or false"),
     "ascii": ("ascii_only", _truth, "true or false"),
     "animation": ("no_animation", _untruth, "true or false"),

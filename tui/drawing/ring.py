@@ -23,7 +23,6 @@ from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, 
 from tui.drawing.ring_dots import draw_dots, draw_ticks
 from tui.drawing.ring_geometry import RingGeometry, ring_geometry
 from tui.drawing.ring_picture import Flash, RingFrame, RingMode, RingPicture, TwoSides
-from tui.drawing.ring_runners import draw_runners
 from tui.drawing.ring_words import draw_tags, draw_words
 
 BINS_PER_READABLE_ARC = 4
@@ -63,8 +62,6 @@ def draw_ring(
         draw_ticks(frame)
     draw_words(frame)
     draw_dots(frame)
-    if sides is None and flash is not None and flash.before is not None:
-        draw_runners(frame, (band_arcs(flash.before), band_arcs(picture)) if geometry.band is not None else None)
     return canvas
 
 

@@ -6,10 +6,14 @@ from typing import Final
 
 import numpy as np
 
+from themes.palettes import Palette
 from tui.drawing.arcs import Arcs, FloatArray, IntArray
+from tui.drawing.canvas import Canvas
 from tui.drawing.colour import mix, pack
+from tui.drawing.glyphs import glyphs_of
+from tui.drawing.ring import band_arcs, layout_of
 from tui.drawing.ring_dots import dot_lanes
-from tui.drawing.ring_picture import RingFrame, RingPicture
+from tui.drawing.ring_picture import Flash, RingPicture
 
 MOST_RUNNERS: Final = 240
 """Of more topics only some run, evenly chosen: there are no more cells along the ring."""
@@ -17,19 +21,20 @@ TRAIL: Final = ((0.10, 0.3), (0.05, 0.6), (0.0, 1.0))
 """How far behind, as a part of the way, and how strong: the last one is the topic itself."""
 
 
-def draw_runners(frame: RingFrame, bands: tuple[Arcs, Arcs] | None) -> None:
-    """Draw them where they are at the moment of the flash: from band to band, of the picture before and of this one.
+def draw_runners(canvas: Canvas, picture: RingPicture, flash: Flash, palette: Palette, *, ascii_only: bool) -> None:
+    """Draw them on a ring where they are at the moment of the flash: from the band before to the band of now.
 
     Without a band from the nearest arc that the consumer had to the place of the topic. O(dots).
     """
-    flash, picture, palette = frame.flash, frame.picture, frame.palette
-    before = flash.before if flash is not None else None
-    if flash is None or before is None or flash.intensity <= 0.0 or palette.mono or palette.depth == "16":
+    before = flash.before
+    if before is None or flash.intensity <= 0.0 or palette.mono or palette.depth == "16":
         return
+    geometry = layout_of(picture, canvas.width, canvas.height, mono=palette.mono)
     moved = moved_dots(before, picture)
-    if not len(moved) or frame.geometry.inside < 2.5:
+    if picture.sides is not None or geometry is None or geometry.inside < 2.5 or not len(moved):
         return
-    lanes = dot_lanes(frame.geometry)
+    lanes, glyph = dot_lanes(geometry), glyphs_of(ascii_only).dot
+    bands = (band_arcs(before), band_arcs(picture)) if geometry.band is not None else None
     old, new = before.dots.owners[moved].astype(np.int64), picture.dots.owners[moved].astype(np.int64)
     start, end = _ways(before, picture, moved, bands)
     for behind, strength in TRAIL:
@@ -39,7 +44,7 @@ def draw_runners(frame: RingFrame, bands: tuple[Arcs, Arcs] | None) -> None:
         for slot, giver, taker in zip(slots.tolist(), old.tolist(), new.tolist(), strict=True):
             colour = mix(palette.consumer_colour(giver), palette.consumer_colour(taker), passed)
             ink = pack(mix(palette.background, colour, strength))
-            frame.canvas.put(int(lanes.rows[0, slot]), int(lanes.columns[0, slot]), frame.glyphs.dot, ink)
+            canvas.put(int(lanes.rows[0, slot]), int(lanes.columns[0, slot]), glyph, ink)
 
 
 def _ways(

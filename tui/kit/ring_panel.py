@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import get_running_loop
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from textual import events
@@ -21,7 +21,6 @@ from engine.views.reported.model import Comparison
 from tui.drawing.arcs import IntArray, arcs_of, hash_label
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
-from tui.drawing.pointing import Pointed, arc_at, pointed
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides, freshness
@@ -29,6 +28,9 @@ from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import below_each_other, plain, set_subtitle
 from tui.kit.reported import BLOCKED_SIGN, comparison_text
 from tui.kit.wording import percent, safe_name, short_topic
+
+if TYPE_CHECKING:
+    from tui.drawing.pointing import Pointed
 
 FLASH_FRAME_SECONDS = 0.06
 NAMED = 4
@@ -53,6 +55,12 @@ class ViewMode(Enum):
         """The next one, and the first after the last."""
         modes = list(ViewMode)
         return modes[(modes.index(self) + 1) % len(modes)]
+
+
+def _arc_at(points: IntArray, at: int) -> int:
+    from tui.drawing.pointing import arc_at
+
+    return arc_at(points, at)
 
 
 class Owner(Protocol):
@@ -277,6 +285,8 @@ class RingPanel(LinePanel, can_focus=True):
         picture = self.picture()
         if picture is None or not len(picture.arcs.points):
             return None
+        from tui.drawing.pointing import pointed
+
         as_map = self.view_mode_in_use is ViewMode.HASH_MAP
         return pointed(picture, self.size, offset, mono=self.colours.mono, as_map=as_map)
 
@@ -287,7 +297,7 @@ class RingPanel(LinePanel, can_focus=True):
         if place.owner is not None:
             return next((row for row in self.rows if row.colour == place.owner), None)
         if place.at is not None:
-            owner = int(self.ring.point_owners[arc_at(self.ring.points, place.at)])
+            owner = int(self.ring.point_owners[_arc_at(self.ring.points, place.at)])
         else:
             assert place.dots is not None, "it is one of the three"
             owner = int(self.ring.topic_owners[self._drawn][place.dots[0]])
@@ -305,7 +315,7 @@ class RingPanel(LinePanel, can_focus=True):
             assert place.dots is not None, "it is one of the three"
             drawn = np.arange(len(ring.topic_hashes))[self._drawn]
             return [f"{who}: {self._named(drawn[place.dots])}"]
-        at = arc_at(ring.points, place.at)
+        at = _arc_at(ring.points, place.at)
         first, last = int(ring.points[at - 1]) + 1, int(ring.points[at])
         labels = (hash_label(each % ring.space_size, ring.space_size).strip() for each in (first, last))
         part = ((last - first + 1) % ring.space_size or ring.space_size) / ring.space_size
@@ -419,4 +429,9 @@ class RingPanel(LinePanel, can_focus=True):
             return []
         draw = draw_hash_map if self.view_mode_in_use is ViewMode.HASH_MAP else draw_ring
         flash = self._flash_frame(self.ring)
-        return draw(picture, width, height, self.colours, ascii_only=self.ascii_only, flash=flash).strips()
+        canvas = draw(picture, width, height, self.colours, ascii_only=self.ascii_only, flash=flash)
+        if flash is not None and draw is draw_ring:
+            from tui.drawing.ring_runners import draw_runners
+
+            draw_runners(canvas, picture, flash, self.colours, ascii_only=self.ascii_only)
+        return canvas.strips()

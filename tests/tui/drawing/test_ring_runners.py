@@ -11,7 +11,7 @@ from themes.palettes import Depth, palette
 from tui.drawing.arcs import arcs_of
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import SETTLED_S, Dots, Flash, RingPicture, freshness
-from tui.drawing.ring_runners import MOST_RUNNERS, moved_dots, places_on_the_way, spread
+from tui.drawing.ring_runners import MOST_RUNNERS, draw_runners, moved_dots, places_on_the_way, spread
 
 SPACE = 2**31
 QUARTERS = arcs_of([SPACE // 4 - 1, SPACE // 2 - 1, 3 * SPACE // 4 - 1, SPACE - 1], [0, 1, 2, 3], 4)
@@ -25,6 +25,8 @@ def picture(owners: list[int], *, band: bool = True) -> RingPicture:
 def frame(now: RingPicture, before: RingPicture, intensity: float, depth: Depth = "truecolor") -> str:
     flash = Flash(intensity, before=before) if intensity else None
     canvas = draw_ring(now, 60, 30, palette("dark", depth), flash=flash)
+    if flash is not None:
+        draw_runners(canvas, now, flash, palette("dark", depth), ascii_only=False)
     return "\n".join(canvas.line(row).text for row in range(30))
 
 
