@@ -25,7 +25,7 @@ from tui.drawing.ring import draw_ring
 from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides, freshness
 from tui.kit.line_widget import LinePanel
-from tui.kit.plain_text import below_each_other, plain, set_subtitle
+from tui.kit.plain_text import set_subtitle, set_tooltip
 from tui.kit.reported import BLOCKED_SIGN, comparison_text
 from tui.kit.wording import percent, safe_name, short_topic
 
@@ -268,11 +268,11 @@ class RingPanel(LinePanel, can_focus=True):
         offset = event.get_content_offset(self)
         if offset != self._hovered:
             self._hovered = offset
-            lines = self._about(offset) if offset is not None else []
-            self.tooltip = below_each_other([plain(line) for line in lines]) if lines else None
+            set_tooltip(self, *(self._about(offset) if offset is not None else ()))
 
     def on_leave(self) -> None:
-        self._hovered = self.tooltip = None
+        self._hovered = None
+        set_tooltip(self)
 
     def on_click(self, event: events.Click) -> None:
         """Select the consumer that was clicked on."""

@@ -11,7 +11,6 @@ names, it paints as often as before, and nothing else differs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Generic
 
@@ -189,7 +188,7 @@ class RingsideModal(ModalScreen[ScreenResultType], RingsideScreen[ScreenResultTy
     @property
     def key_groups(self) -> Groups:  # type: ignore[override]
         """The keys for the palette."""
-        return (("here", tuple(replace(key, tooltip=key.tooltip or key.description) for key in self.shown_keys())),)
+        return (("here", tuple(self.shown_keys())),)
 
     def render(self) -> Any:
         """Draw the background as Textual does, but tint each style once instead of each time it occurs."""

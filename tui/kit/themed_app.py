@@ -17,7 +17,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.color import Color
-from textual.command import CommandPalette, Provider
+from textual.command import Provider
 from textual.css.stylesheet import Stylesheet
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
@@ -333,14 +333,14 @@ class ThemedApp(App[int]):
         self._theme_before = self.theme
         self.push_screen(PlainCommandPalette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
-    @on(CommandPalette.OptionHighlighted)
-    def _theme_marked(self, message: CommandPalette.OptionHighlighted) -> None:
+    @on(PlainCommandPalette.OptionHighlighted)
+    def _theme_marked(self, message: PlainCommandPalette.OptionHighlighted) -> None:
         name = str(message.highlighted_event.option.prompt).splitlines()[0].strip()
         if self._theme_before and name in self.available_themes:
             self.theme = name
 
-    @on(CommandPalette.Closed)
-    def _palette_closed(self, message: CommandPalette.Closed) -> None:
+    @on(PlainCommandPalette.Closed)
+    def _palette_closed(self, message: PlainCommandPalette.Closed) -> None:
         """Go back to the theme before where none was chosen."""
         before, self._theme_before = self._theme_before, ""
         if before and not message.option_selected:

@@ -14,7 +14,7 @@ from engine.text import counted
 from engine.views.failover.model import TimelineView
 from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline, window
 from tui.kit.line_widget import LineWidget
-from tui.kit.plain_text import plain
+from tui.kit.plain_text import set_tooltip
 
 MARKS: Final = {
     "add": StepMark("+", "good"),
@@ -67,12 +67,12 @@ class TimelineLine(LineWidget):
         """Say which step is under the mouse."""
         at = self._position(event.x)
         if at is None or self.timeline is None:
-            self.tooltip = None
+            set_tooltip(self)
             return
         seen = max(0, self.moments[1] - 1)
         kind = f": {self.timeline.kinds[at - seen - 1]}" if at > seen else ""
         which = f"step {at - seen}{kind}" if at > seen else f"moment {at + 1}" if seen else "as opened"
-        self.tooltip = plain(which)
+        set_tooltip(self, which)
 
     def on_click(self, event: events.Click) -> None:
         """Go to the step that was clicked on."""
