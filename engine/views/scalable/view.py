@@ -30,7 +30,6 @@ from engine.scalable.scaling import INVALID_POLICY, ScalingState, Step, next_ste
 from engine.scalable.settings import MAX_BUCKETS, METRICS, AutoScaleSettings, max_buckets, refuse_settings
 from engine.scalable.statistics import QUEUE, STREAM, ListedSegment, TopicStatistics, TopicSubscription
 from engine.views.scalable.model import (
-    FORMAT,
     Action,
     ConsumerRow,
     Cooldowns,
@@ -113,7 +112,6 @@ def scalable_view(
     if earlier is not None and before is not None and before.statistics is not None:
         lost = _lost(dealt_subscriptions(before.statistics, earlier))
     return ScalableView(
-        format=FORMAT,
         topic=facts.topic,
         time_ms=now_ms,
         epoch=layout.epoch,
