@@ -29,6 +29,7 @@ from engine.views.fleet.summary import (
     WorstBroker,
     WorstBundle,
     WorstNamespace,
+    WorstScalableTopic,
     WorstSubscription,
     summary_text,
 )
@@ -53,6 +54,7 @@ from pipeline.schemas import (
     LISTED,
     PUBLISHERS,
     QUARANTINE,
+    SCALE_FORECAST,
     SUBSCRIPTION_LOADS,
     SUBSCRIPTIONS,
     TOPICS,
@@ -78,7 +80,7 @@ if TYPE_CHECKING:
 
 JOB: Final = "report"
 _SUMMED: Final = (*RATES, "storage_size_bytes", "backlog_size_bytes", "partitioned_topics")
-_JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance")
+_JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "scalable")
 _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
 _QUARANTINES: Final = {
     "import": QUARANTINE,
@@ -159,6 +161,7 @@ class _Report:
             worst_brokers=tuple(self._first(self._source, BALANCE_BROKERS, WorstBroker, top)),
             next_unloads=tuple(self._first(self._source, BALANCE_UNLOADS, NextUnload, top, ("cycle", "=", 1))),
             balance_loops=tuple(self._first(self._source, BALANCE_LOOPS, BalanceLoop, top)),
+            worst_scalable_topics=tuple(self._first(self._source, SCALE_FORECAST, WorstScalableTopic, top)),
             worst_bundles=self._bundles(top),
             findings=self._findings(),
             quarantine=self._quarantine(),
