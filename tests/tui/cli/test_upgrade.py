@@ -184,7 +184,7 @@ def test_scalable_topics_come_with_five_and_are_on(run: Run) -> None:
     }
     platform = rows_of(document, "platform")
     assert {"scalable_topics", "segments_as_topics", "scalable_migration"} <= platform.keys()
-    assert platform["scalable_topics"]["keep"] == "scalableTopicsEnabled=false"
+    assert settings["scalableTopicsEnabled"]["keep"] == "scalableTopicsEnabled=false"
     assert "scalable_topics" not in rows_of(document_of(run, DUMP, "--pulsar", "5.0.0", "--to", "5.0.1"), "platform")
 
 
