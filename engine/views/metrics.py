@@ -37,7 +37,7 @@ class Family:
     name: str
     meaning: str
     samples: tuple[Sample, ...]
-    kind: Literal["gauge", "counter"] = "gauge"
+    kind: Literal["gauge", "counter", "info"] = "gauge"
 
 
 MOST_SERIES: Final = 2_000

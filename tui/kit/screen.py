@@ -24,7 +24,7 @@ from themes.palettes import Palette, palette
 from tui.kit.command_line import PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
 from tui.kit.footer import KeyFooter, KeyHint, before_always, key_hints
-from tui.kit.help import Group
+from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.layouts import arrange, choose_layout, name_panels
 from tui.kit.line_table import RowsTable
 from tui.kit.list_panel import AnyList, ListPanel, after_removing
@@ -307,6 +307,21 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if self.on_home is not None:
             self.on_home()
 
+    def action_migration(self) -> None:
+        """Ask for a topic of which to show what it would be once it is scalable."""
+        topics = sorted(self.store.shown.topics)
+        self.ask("migration", "migrate", text=topics[0] if topics else "", options=topics)
+
+    def _show_migration(self, topic: str) -> Rejection | None:
+        from engine.views.scalable.migration import migration_points
+
+        view = self.store.shown.migration(topic)
+        if isinstance(view, Rejection):
+            return view
+        lines = [KeyHelp(safe_name(one.label), safe_name(one.text)) for one in migration_points(view)]
+        self.app.push_screen(HelpScreen([(f"{safe_name(topic)} once it is scalable", lines)], title="migration"))
+        return None
+
     # the prompt
 
     def action_command(self) -> None:
@@ -383,6 +398,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             return None
         if kind == "explain":
             return self.explain(text)
+        if kind == "migration":
+            return self._show_migration(text)
         return self.done(self.commands.carry_out(text))
 
     def _export(self, text: str) -> None:
