@@ -10,7 +10,7 @@ from rich.text import Text
 
 from engine.keyshared.luck import Verdict
 from engine.text import counted
-from engine.views.fleet.summary import FleetSummary
+from engine.views.fleet.summary import FleetSummary, FleetTotals
 from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import (
     BROKERS,
@@ -56,13 +56,18 @@ def fleet_sentence(
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
         counted(totals.topics, "topic") + over_runs,
-        f"{known_quantity(totals.msg_rate_in)} in/s, {known_quantity(totals.msg_rate_out)} out/s",
+        f"{_rate(totals, 'msg_rate_in')} in/s, {_rate(totals, 'msg_rate_out')} out/s",
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
         counted(totals.bundles, "bundle"),
     ]
     pieces += [_releases(summary)] if summary.rules else []
     return _fitting(pieces, width)
+
+
+def _rate(totals: FleetTotals, name: str) -> str:
+    part = totals.partial.get(name)
+    return known_quantity(getattr(totals, name)) if part is None else f"at least {quantity(part.known)}"
 
 
 def _releases(summary: FleetSummary) -> str:
