@@ -163,7 +163,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
     parts = [
         f"{_cluster(row)}{safe_name(row['namespace'])} {safe_name(row['subscription'])}: {row['type']}, "
         f"{counted(row['partitions'], 'partition')}, {counted(row['consumers'], 'consumer')}"
-        + (f" in {row['lists']:,} lists" if row.get("lists", 1) > 1 else "")
+        + (f" in {row['lists']:,} different groups" if row.get("lists", 1) > 1 else "")
         + (f", {row['idle']:,} idle" if row["idle"] else ""),
     ]
     uneven, by_rate = row["max_over_even"], row["max_over_mean_rate"]
@@ -184,7 +184,9 @@ def _subscription(row: Mapping[str, Any]) -> str:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
         waiting = row.get("msg_backlog_entries") or 0
-        parts.append(out_rate(row["msg_rate_out"]) + (f", {quantity(waiting)} entries wait" if waiting else ""))
+        parts.append(
+            out_rate(row["msg_rate_out"]) + (f", {counted(waiting, 'entry', 'waits', 'wait')}" if waiting else "")
+        )
     return "; ".join(parts)
 
 
