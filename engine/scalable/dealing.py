@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from engine.hashing import utf16_order
+from engine.memo import Remembered
 from engine.scalable.columns import Bools, Ints, SegmentColumns, columns_of, sums
 from engine.scalable.model import Layout
+
+GENERATIONS_TOGETHER: Final = 64
+"""Generations that are gone through in columns; real family trees have fewer."""
 
 
 def waiting(columns: SegmentColumns, drained: Bools) -> Bools:
@@ -28,7 +33,9 @@ def waiting(columns: SegmentColumns, drained: Bools) -> Bools:
     waits = np.zeros(count, bool)
     passed = ~drained
     generation = np.flatnonzero(passed)
-    while generation.size:
+    for _ in range(GENERATIONS_TOGETHER):
+        if not generation.size:
+            return waits
         low, high = first_child[generation], first_child[generation + 1]
         sizes = high - low
         # The positions of all children: each run low .. high, one after another.
@@ -36,6 +43,15 @@ def waiting(columns: SegmentColumns, drained: Bools) -> Bools:
         waits[children[runs]] = True
         generation = np.unique(children[runs][~passed[children[runs]]])
         passed[generation] = True
+    # A line of descent as long as this is followed one by one.
+    rest = generation.tolist()
+    low, high = first_child.tolist(), children.tolist()
+    for one in rest:  # grows on the way
+        for child in high[low[one] : low[one + 1]]:
+            waits[child] = True
+            if not passed[child]:
+                passed[child] = True
+                rest.append(child)
     return waits
 
 
@@ -105,6 +121,9 @@ class Deal:
         )
 
 
+_deals: Remembered[Deal] = Remembered()
+
+
 def deal(
     layout: Layout,
     names: Iterable[str],
@@ -115,10 +134,20 @@ def deal(
 ) -> Deal:
     """The deal of one subscription. ``drained`` are the sealed segments it is known to have read to their end.
 
+    Remembered: what was dealt is looked at again when it is shown.
+
     >>> from engine.scalable.layout import first_layout
     >>> {name: [one.segment_id for one in grants] for name, grants in deal(first_layout(3), "ba").grants.items()}
     {'a': [0, 2], 'b': [1]}
     """
+    consumers, gone = tuple(names), frozenset(drained)
+    small = (consumers, gone, drain_rule, checkpoint)
+    return _deals.get((layout,), small, lambda: _new_deal(layout, consumers, gone, drain_rule, checkpoint))
+
+
+def _new_deal(
+    layout: Layout, names: tuple[str, ...], drained: frozenset[int], drain_rule: bool, checkpoint: bool
+) -> Deal:
     order = sorted(names, key=utf16_order)
     columns = columns_of([layout])
     known = columns.sealed & np.isin(columns.segment_ids, list(drained))

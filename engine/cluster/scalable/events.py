@@ -36,6 +36,13 @@ class ScalableCreated:
 
 
 @dataclass(frozen=True, slots=True)
+class ScalableRemoved:
+    """The topic is deleted, also while clients are attached, as brokers do without being forced."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
 class SegmentSplit:
     topic: str
     segment: int
@@ -112,6 +119,7 @@ class ScalableTimePassed:
 ScalableTopicEvent = (
     ScalableSeen
     | ScalableCreated
+    | ScalableRemoved
     | SegmentSplit
     | SegmentsMerged
     | SegmentRebucketed

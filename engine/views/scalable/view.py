@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,12 +10,14 @@ from engine.admin.moments import Moment
 from engine.admin.scalable import ScalableFacts
 from engine.errors import Rejection
 from engine.hashing import utf16_order
+from engine.memo import Remembered
 from engine.scalable.buckets import Attached, bucket_of, bucket_owners
 from engine.scalable.dealing import Deal, deal
 from engine.scalable.layout import Clocks, split
 from engine.scalable.model import RING_SIZE, Kind, Layout, Segment, attached_name, backing_topic, by_place
 from engine.scalable.reported import (
     CHECKPOINT,
+    held_back_by,
     is_reader,
     kind_of,
     known_drained,
@@ -29,7 +31,6 @@ from engine.scalable.scaling import INVALID_POLICY, ScalingState, Step, next_ste
 from engine.scalable.settings import MAX_BUCKETS, METRICS, AutoScaleSettings, max_buckets, refuse_settings
 from engine.scalable.statistics import QUEUE, STREAM, ListedSegment, TopicStatistics, TopicSubscription
 from engine.views.scalable.model import (
-    FORMAT,
     Action,
     ConsumerRow,
     Cooldowns,
@@ -46,6 +47,9 @@ from engine.views.scalable.model import (
 )
 
 _UNLISTED: Final = ListedSegment()
+MOST_ANCESTORS: Final = 64
+"""A segment with more of them shows ``SHOWN_ANCESTORS``: a migrated topic has a parent for every partition."""
+SHOWN_ANCESTORS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +110,20 @@ def scalable_view(
     subscriptions = dealt_subscriptions(statistics, layout)
     active = by_place(segment for segment in layout.segments.values() if segment.active)
     sealed = sorted((one for one in layout.segments.values() if not one.active), key=lambda one: one.segment_id)
-    routes = router(active)
+    routes = router(active) if keys else None
     earlier = before.layout() if before is not None and before.statistics is not None else None
     lost: set[tuple[str, str, int]] = set()
     if earlier is not None and before is not None and before.statistics is not None:
         lost = _lost(dealt_subscriptions(before.statistics, earlier))
     return ScalableView(
-        format=FORMAT,
         topic=facts.topic,
         time_ms=now_ms,
         epoch=layout.epoch,
         controller=statistics.controllerBroker,
-        segments=tuple(_segment_row(facts.topic, one, statistics, settings) for one in (*active, *sealed)),
+        segments=_segment_rows(facts.topic, (*active, *sealed), layout, statistics, settings),
         subscriptions=tuple(_subscription_row(one, layout, lost) for one in subscriptions),
         readers=sum(1 for name in statistics.subscriptions if is_reader(name)),
-        keys=tuple(_key_row(key, routes, layout, subscriptions) for key in keys),
+        keys=tuple(_key_row(key, routes, layout, subscriptions) for key in keys) if routes is not None else (),
         next=_next_step(facts, layout, subscriptions, settings, now_ms),
     )
 
@@ -143,16 +146,41 @@ def dealt_subscriptions(statistics: TopicStatistics, layout: Layout) -> tuple[De
     return tuple(found)
 
 
-def _segment_row(topic: str, segment: Segment, statistics: TopicStatistics, settings: AutoScaleSettings) -> SegmentRow:
-    listed = statistics.layout.segments.get(str(segment.segment_id), _UNLISTED)
+_rows: Remembered[Callable[[Segment, int | None], SegmentRow]] = Remembered()
+"""By layout and listed segments: a step of consumers changes only backlogs."""
+
+
+def _segment_rows(
+    topic: str, segments: Sequence[Segment], layout: Layout, statistics: TopicStatistics, settings: AutoScaleSettings
+) -> tuple[SegmentRow, ...]:
+    listed = statistics.layout.segments
+    kept: dict[tuple[int, int | None], SegmentRow] = {}
+
+    def row_of(segment: Segment, backlog: int | None) -> SegmentRow:
+        key = segment.segment_id, backlog
+        if key not in kept:
+            one = listed.get(str(segment.segment_id), _UNLISTED)
+            kept[key] = _segment_row(topic, segment, one, settings, backlog)
+        return kept[key]
+
+    row = _rows.get((layout, listed), (topic, settings), lambda: row_of)
+    subscriptions = [one.segments for one in statistics.subscriptions.values()]
+    backlogs: list[int | None] = []
+    for segment in segments:
+        name = str(segment.segment_id)
+        seen = [one[name].msgBacklog for one in subscriptions if name in one]
+        backlogs.append(sum(seen) if seen else None)
+    return tuple(map(row, segments, backlogs))
+
+
+def _segment_row(
+    topic: str, segment: Segment, listed: ListedSegment, settings: AutoScaleSettings, backlog: int | None
+) -> SegmentRow:
     rates, limits = rates_of(listed), settings.split_limits()
     scores: list[float] = []
     if rates is not None and min(limits) > 0:
         scores = [rate / limit for rate, limit in zip(rates.values(), limits, strict=True)]
     best = max(scores, default=None)
-    name = str(segment.segment_id)
-    seen = [one.segments.get(name) for one in statistics.subscriptions.values()]
-    backlogs = [one.msgBacklog for one in seen if one is not None]
     msg_in, byte_in, msg_out, byte_out = rates.values() if rates is not None else (None,) * 4
     return SegmentRow(
         id=segment.segment_id,
@@ -173,7 +201,7 @@ def _segment_row(topic: str, segment: Segment, statistics: TopicStatistics, sett
         load_age_seconds=listed.load.ageSeconds if listed.load is not None else None,
         score=best,
         score_metric=METRICS[scores.index(best)] if best else None,
-        backlog=sum(backlogs) if backlogs else None,
+        backlog=backlog,
     )
 
 
@@ -195,22 +223,26 @@ def _subscription_row(subscription: Dealt, layout: Layout, lost: set[tuple[str, 
     rows: list[ConsumerRow] = []
     for consumer in consumers:
         shares = _shares(subscription, subscription.deal, consumer.consumerName) if subscription.deal else None
-        computed = {share.segment for share in shares} if shares is not None else set(consumer.segmentIds)
-        losing = tuple(sorted(set(consumer.segmentIds) - computed))
+        dealt_ids = tuple(share.segment for share in shares) if shares is not None else consumer.segmentIds
+        losing: tuple[int, ...] = ()
+        gaining: tuple[int, ...] = ()
+        if dealt_ids != consumer.segmentIds:
+            computed, printed = set(dealt_ids), set(consumer.segmentIds)
+            losing, gaining = tuple(sorted(printed - computed)), tuple(sorted(computed - printed))
         rows.append(
             ConsumerRow(
                 name=consumer.consumerName,
                 connected=consumer.connected,
                 computed=shares,
                 reported=consumer.segmentIds,
-                gaining=tuple(sorted(computed - set(consumer.segmentIds))),
+                gaining=gaining,
                 losing=losing,
                 stuck=tuple(
                     one
                     for one in losing
                     if (subscription.name, consumer.consumerName, one) in lost and not seen_on(reported, one).msgRateOut
                 ),
-                idle=not computed,
+                idle=not dealt_ids,
                 unacked=consumer.unackedMessages,
             )
         )
@@ -263,15 +295,34 @@ def _blocking(layout: Layout, segment_id: int, drained: Collection[int]) -> tupl
     return tuple(one for one in sorted(layout.ancestors(segment_id)) if one != segment_id and one not in drained)
 
 
+def _blocking_some(layout: Layout, segment_id: int, drained: Collection[int], root: int | None) -> tuple[int, ...]:
+    """The ancestors that are not drained, oldest first; of many one that does not wait, and some of the nearest."""
+    found: dict[int, None] = {}
+    generation = [segment_id]
+    while generation and len(found) < MOST_ANCESTORS:
+        above = dict.fromkeys(parent for one in generation for parent in layout.segments[one].parent_ids)
+        generation = [one for one in above if one in layout.segments and one not in found][:MOST_ANCESTORS]
+        found.update(dict.fromkeys(generation))
+    nearest = [one for one in found if one not in drained and one != segment_id]
+    if generation and root is not None:
+        nearest = [root, *(one for one in nearest if one != root)][:SHOWN_ANCESTORS]
+    return tuple(sorted(nearest))
+
+
 def _waits(subscription: Dealt, layout: Layout) -> tuple[Wait, ...]:
     if subscription.deal is None or subscription.kind != STREAM:
         return ()
     reported = subscription.reported
+    roots = held_back_by(layout, subscription.drained)
+    holders: dict[int, list[str]] = {}
+    for consumer in reported.consumers:
+        for segment_id in consumer.segmentIds:
+            holders.setdefault(segment_id, []).append(consumer.consumerName)
     waits: list[Wait] = []
     for segment_id in subscription.deal.waiting:
-        for ancestor in _blocking(layout, segment_id, subscription.drained):
+        for ancestor in _blocking_some(layout, segment_id, subscription.drained, roots.get(segment_id)):
             seen = seen_on(reported, ancestor)
-            who = tuple(one.consumerName for one in reported.consumers if ancestor in one.segmentIds)
+            who = tuple(holders.get(ancestor, ()))
             reason: WaitReason = "backlog"
             if seen.msgBacklog <= 0:
                 reason = "drain_check"
@@ -308,6 +359,9 @@ def _key_row(key: str, routes: Router, layout: Layout, subscriptions: Sequence[D
     )
 
 
+_steps: Remembered[tuple[Step, ...]] = Remembered()
+
+
 def _next_step(
     facts: ScalableFacts,
     layout: Layout,
@@ -320,11 +374,15 @@ def _next_step(
     sharing = [one.name for one in subscriptions if one.kind == STREAM]
     # Without the time, ages of load records count from 0, and a cooldown is taken to be over.
     time = now_ms if now_ms is not None else 0
-    state = ScalingState(
-        layout, loads_of(statistics, time), counts, sharing, clocks if now_ms is not None else Clocks(), settings
-    )
+    last = clocks if now_ms is not None else Clocks()
     refused = refuse_settings(settings)
-    steps: tuple[Step, ...] = () if refused is not None else next_steps(state, time)
+
+    def evaluated() -> tuple[Step, ...]:
+        loads = loads_of(statistics, time)
+        return next_steps(ScalingState(layout, loads, counts, sharing, last, settings), time)
+
+    small = (tuple(counts.items()), tuple(sharing), last, settings, time)
+    steps = _steps.get((layout, statistics.layout.segments), small, evaluated) if refused is None else ()
     shown = INVALID_POLICY if refused is not None else next((one.shown for one in steps if one.shown), "")
     active = layout.active()
     return NextStep(
