@@ -25,12 +25,14 @@ from engine.views.fleet.summary import (
     KeyModeTotals,
     NextUnload,
     NowTotals,
+    PartialSum,
     PolicyTotals,
     QuarantineCount,
     Records,
     WorstBroker,
     WorstBundle,
     WorstNamespace,
+    WorstScalableTopic,
     WorstSubscription,
     summary_text,
 )
@@ -52,6 +54,7 @@ from pipeline.schemas import (
     LISTED,
     PUBLISHERS,
     QUARANTINE,
+    SCALE_FORECAST,
     SUBSCRIPTION_LOADS,
     SUBSCRIPTIONS,
     TOPICS,
@@ -65,6 +68,7 @@ from pipeline.transforms.worst import (
     RATES,
     SIZES,
     TO_SPLIT,
+    exact_sum,
     failover_units,
     key_units,
     sums_of,
@@ -80,7 +84,7 @@ JOB: Final = "report"
 _SUMMED: Final = (*RATES, *SIZES, "partitioned_topics")
 _OF_GROUPS: Final = ("topics", "msg_rate_in", "msg_rate_out", *SIZES)
 _MOST_TENANTS: Final = 1_000
-_JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance")
+_JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "scalable")
 _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
 
 
@@ -163,6 +167,7 @@ class _Report:
             worst_brokers=tuple(self._first(self._source, BALANCE_BROKERS, WorstBroker, top)),
             next_unloads=tuple(self._first(self._source, BALANCE_UNLOADS, NextUnload, top, ("cycle", "=", 1))),
             balance_loops=tuple(self._first(self._source, BALANCE_LOOPS, BalanceLoop, top)),
+            worst_scalable_topics=tuple(self._first(self._source, SCALE_FORECAST, WorstScalableTopic, top)),
             worst_bundles=self._bundles(top),
             findings=self._findings(),
             quarantine=self._quarantine(),
@@ -189,8 +194,19 @@ class _Report:
             clusters=len(self._summaries["import"].get("clusters", ("",))),
             brokers=len(self._brokers),
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
+            partial=self._partial([name for name, value in sums.items() if value is None]),
             **sums,
         )
+
+    def _partial(self, names: Sequence[str]) -> dict[str, PartialSum]:
+        """What is known of sums in which topics lack a number."""
+        from pyspark.sql import functions as fn  # noqa: PLC0415
+
+        if not names:
+            return {}
+        columns = [column for name in names for column in (exact_sum(name), fn.count_if(fn.col(name).isNull()))]
+        values = self._frame(TOPICS).select(*columns).collect()[0]
+        return {name: PartialSum(values[2 * at], values[2 * at + 1]) for at, name in enumerate(names)}
 
     def _groups(self) -> tuple[GroupTotals, ...]:
         """Clusters, and the tenants with most topics."""

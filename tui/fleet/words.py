@@ -10,9 +10,20 @@ from rich.text import Text
 
 from engine.keyshared.luck import Verdict
 from engine.text import counted
-from engine.views.fleet.summary import FleetSummary
+from engine.views.fleet.summary import FleetSummary, FleetTotals
 from themes.palettes import Palette, hex_colour
-from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
+from tui.fleet.columns import (
+    BROKERS,
+    FINDINGS,
+    LISTS,
+    NAMESPACES,
+    SCALABLE,
+    SET_ASIDE,
+    SUBSCRIPTIONS,
+    FleetList,
+    is_shown,
+    severity_style,
+)
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
 from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name, sparkline
@@ -45,13 +56,18 @@ def fleet_sentence(
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
         counted(totals.topics, "topic") + over_runs,
-        f"{known_quantity(totals.msg_rate_in)} in/s, {known_quantity(totals.msg_rate_out)} out/s",
+        f"{_rate(totals, 'msg_rate_in')} in/s, {_rate(totals, 'msg_rate_out')} out/s",
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
         counted(totals.bundles, "bundle"),
     ]
     pieces += [_releases(summary)] if summary.rules else []
     return _fitting(pieces, width)
+
+
+def _rate(totals: FleetTotals, name: str) -> str:
+    part = totals.partial.get(name)
+    return known_quantity(getattr(totals, name)) if part is None else f"at least {quantity(part.known)}"
 
 
 def _releases(summary: FleetSummary) -> str:
@@ -83,6 +99,8 @@ def _tabs(
 ) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     for digit, fleet_list in enumerate(LISTS, 1):
+        if not is_shown(fleet_list, listed):
+            continue
         chosen = fleet_list.table == shown.table
         gap = " " if chosen and brief < _NEWS_ONLY else ""
         text.append(f" {digit} {fleet_list.title}{gap}", "bold reverse" if chosen else "")
@@ -132,6 +150,8 @@ def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
         return [_namespace(row)]
     if shown.table == BROKERS.table:
         return [_broker(row)]
+    if shown.table == SCALABLE.table:
+        return [_scalable(row)]
     return _finding(row) if shown.table == FINDINGS.table else _problem(row)
 
 
@@ -143,7 +163,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
     parts = [
         f"{_cluster(row)}{safe_name(row['namespace'])} {safe_name(row['subscription'])}: {row['type']}, "
         f"{counted(row['partitions'], 'partition')}, {counted(row['consumers'], 'consumer')}"
-        + (f" in {row['lists']:,} lists" if row.get("lists", 1) > 1 else "")
+        + (f" in {row['lists']:,} different groups" if row.get("lists", 1) > 1 else "")
         + (f", {row['idle']:,} idle" if row["idle"] else ""),
     ]
     uneven, by_rate = row["max_over_even"], row["max_over_mean_rate"]
@@ -164,7 +184,9 @@ def _subscription(row: Mapping[str, Any]) -> str:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
         waiting = row.get("msg_backlog_entries") or 0
-        parts.append(out_rate(row["msg_rate_out"]) + (f", {quantity(waiting)} entries wait" if waiting else ""))
+        parts.append(
+            out_rate(row["msg_rate_out"]) + (f", {counted(waiting, 'entry', 'waits', 'wait')}" if waiting else "")
+        )
     return "; ".join(parts)
 
 
@@ -205,6 +227,24 @@ def _broker(row: Mapping[str, Any]) -> str:
     if row["gained"]:
         back = f", {row['loops']:,} of them for the second time" if row["loops"] else ""
         parts.append(f"{counted(row['gained'], 'bundle')} arrive{back}")
+    return "; ".join(parts)
+
+
+def _scalable(row: Mapping[str, Any]) -> str:
+    parts = [
+        f"{_cluster(row)}{safe_name(row['topic'])}: {counted(row['segments'], 'segment')},"
+        f" {counted(row['consumers'], 'consumer')}" + (f", {row['idle']:,} idle" if row["idle"] else "")
+    ]
+    for name, words in (
+        ("stuck", "in a hand-over that never ends"),
+        ("unattached", "without a consumer"),
+        ("blocked", "waiting for older ones"),
+    ):
+        parts += [f"{counted(row[name], 'segment')} {words}"] if row[name] else []
+    parts += [f"score {row['score']:,.2f}"] if row["score"] is not None else []
+    parts += [f"{quantity(row['backlog'])} messages wait"] if row["backlog"] else []
+    reason = f" ({row['reason']})" if row["reason"] else ""
+    parts.append(f"next: {row['next']}{reason}")
     return "; ".join(parts)
 
 

@@ -47,6 +47,7 @@ from tui.kit.zooming import Zooming
 
 if TYPE_CHECKING:
     from engine.views.search import Match
+    from tui.kit.typed_commands import Typed
 
 BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
 """Panels that stay in sight beside an explanation."""
@@ -108,6 +109,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Opens the list of everything."""
     on_chosen: Callable[[Match], object] | None = None
     """Called with what was found and chosen; the navigator knows which screen shows it."""
+    more_commands: Callable[[], Mapping[str, Typed]] = dict
+    """Commands after ``:`` that every screen has."""
     way_back: KeyHint | None = None
     """The key that goes back to the list that this screen was opened from; set before it is mounted."""
     ready = False
@@ -126,7 +129,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.ascii_only = ascii_only
         self.playback = Playback(self, store, stage or Stage())
         self.sentences = Sentences(self, store, self.playback.stage, repeats_notices=self.repeats_notices)
-        self.commands = CommandLine(self, store, ask=self._suggest, show=self._show_verdict)
+        self.commands = CommandLine(self, store, ask=self._suggest, show=self._show_verdict, others=self._others)
         self.side = SidePlace(self, store, self.explanation_title, self._set_remarks)
         self.diagnosing = Diagnosing(self, store, self.side, self.complain, lambda: self.in_front)
         self.zooming = Zooming(self, self.zoomable, self.inside)
@@ -427,6 +430,9 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     # the side place
 
+    def _others(self) -> Mapping[str, Typed]:
+        return self.more_commands()
+
     def _set_remarks(self, remarks: tuple[Remark, ...]) -> None:
         self.remarks = remarks
 
@@ -547,6 +553,10 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def action_step(self, count: int) -> None:
         self.store.step_by(count)
         self.complain(None)
+
+    @on(TimelineLine.Chosen)
+    def _chosen_on_timeline(self, message: TimelineLine.Chosen) -> None:
+        self.action_step(message.by)
 
     def action_play(self) -> None:
         self.playback.toggle()
