@@ -30,8 +30,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
+from engine.answer import about
 from engine.errors import Rejection
 from engine.hashing import Division, boost_hash, java_hash_code, java_hash_of_bytes, murmur3_32_raw, utf8, utf16_order
 
@@ -294,10 +295,10 @@ def routed_bytes(key: bytes) -> str | bytes:
 class OtherRoute:
     """Where another client, or the same one with another hash, sends the key; ``undecided`` as in ``KeyRoute``."""
 
-    client: str
-    hashing: str
-    partition: int | None
-    undecided: str
+    client: Annotated[str, about("The word that names the client family.")]
+    hashing: Annotated[str, about("The name of its hash.")]
+    partition: Annotated[int | None, about("The partition; null where the key does not decide.", 0)]
+    undecided: Annotated[str, about("What decides instead of a hash, empty where one does.")]
 
 
 def other_routes(key: str | bytes | None, routing: KeyRouting, partitions: int) -> tuple[OtherRoute, ...]:

@@ -17,8 +17,9 @@ from engine.errors import InputError
 from engine.text import counted
 from themes import stylesheet
 from themes.palettes import Palette
+from tui.drawing.glyphs import glyphs_of
 from tui.fleet.bindings import BINDINGS, help_groups
-from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
+from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SCALABLE, SUBSCRIPTIONS, FleetList, is_shown, placed
 from tui.fleet.lines import FleetSpread, fleet_line, heading
 from tui.fleet.words import fleet_sentence, tabs_text
 from tui.kit.columns import Lines
@@ -31,10 +32,12 @@ from tui.kit.prompt import Prompt
 from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.typed_commands import Typed, ask_for_command, carry_out, choice
+from tui.kit.wording import sparkline
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
 from tui.sources.fleet_results import FleetResults
 
+_MOST_POINTS: Final = 12
 _WORDS: Final = ("z", "a")
 """The words for descending and ascending order of texts."""
 
@@ -190,9 +193,9 @@ class FleetScreen(RingsideScreen[None]):
             for fleet_list in LISTS
             if self._is_cheap(fleet_list)
         }
-        head = fleet_sentence(
-            self._results.name, self._results.summary, listed, width - 2, self._results.topics_over_runs
-        )
+        runs = self._results.topics_over_runs[-_MOST_POINTS:]
+        over_runs = sparkline(runs, glyphs_of(self._ascii_only).levels) if len(runs) > 1 else ""
+        head = fleet_sentence(self._results.name, self._results.summary, listed, width - 2, over_runs)
         self.query_one("#head", PlainStatic).update(head, layout=False)
         tabs = tabs_text(shown, self._results.summary, listed, self._colours, width - 2)
         self.query_one("#lists", PlainStatic).update(tabs, layout=False)
@@ -209,7 +212,7 @@ class FleetScreen(RingsideScreen[None]):
 
     def _is_cheap(self, fleet_list: FleetList) -> bool:
         # The summary counts findings and what was set aside; without one the tables are counted.
-        return fleet_list in (SUBSCRIPTIONS, NAMESPACES, BROKERS) or self._results.summary is None
+        return fleet_list in (SUBSCRIPTIONS, NAMESPACES, BROKERS, SCALABLE) or self._results.summary is None
 
     def on_resize(self) -> None:
         """Fit bars and words to the window."""
@@ -235,8 +238,10 @@ class FleetScreen(RingsideScreen[None]):
         self._show_list(chosen)
 
     def action_next_list(self, by: int) -> None:
-        tables = [fleet_list.table for fleet_list in LISTS]
-        self.action_list((tables.index(self._shown.table) + by) % len(LISTS))
+        listed = {SCALABLE.table: len(self._results.listing(SCALABLE.table))}
+        shown = [at for at, fleet_list in enumerate(LISTS) if is_shown(fleet_list, listed)]
+        now = next(place for place, at in enumerate(shown) if LISTS[at].table == self._shown.table)
+        self.action_list(shown[(now + by) % len(shown)])
 
     def action_sort(self, by: int) -> None:
         names = [sortable.name for sortable in self._shown.sortable]
@@ -352,6 +357,9 @@ class FleetScreen(RingsideScreen[None]):
             self.say("refusal", "What was set aside cannot be opened: see below what to do, then run the jobs again.")
         elif self._shown.table == BROKERS.table:
             self.post_message(self.Opened(Chosen(str(row["cluster"]))))
+        elif self._shown.table == SCALABLE.table:
+            place = str(row["cluster"]), str(row["namespace"])
+            self.post_message(self.Opened(Chosen(*place, topic=str(row["topic"]))))
         elif not row["namespace"]:
             self.say("refusal", "This finding is of no namespace, so there is nothing to open.")
         else:

@@ -12,25 +12,34 @@ from engine.keyshared.luck import Verdict
 from engine.text import counted
 from engine.views.fleet.summary import FleetSummary, FleetTotals
 from themes.palettes import Palette, hex_colour
-from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
+from tui.fleet.columns import (
+    BROKERS,
+    FINDINGS,
+    LISTS,
+    NAMESPACES,
+    SCALABLE,
+    SET_ASIDE,
+    SUBSCRIPTIONS,
+    FleetList,
+    is_shown,
+    severity_style,
+)
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
-from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name, sparkline
+from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
 _NEWS_ONLY: Final = 3
-_MOST_POINTS: Final = 12
 _BRIEFEST: Final = 4
 """The lists' counts are in full (0), shortened (1), the most important alone (2), those of bad news alone (3), or left
 out (4)."""
 
 
 def fleet_sentence(
-    name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int, topics_over_runs: Sequence[int] = ()
+    name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int, over_runs: str = ""
 ) -> str:
-    """What the fleet is, in as many words as fit; the first ones always."""
-    over_runs = f" {sparkline(topics_over_runs[-_MOST_POINTS:])}" if len(topics_over_runs) > 1 else ""
+    """What the fleet is, in as many words as fit; the first ones always. ``over_runs`` is how its topics grew."""
     pieces = [f"ringside fleet {safe_name(name)}"]
     if summary is None:
         pieces += [counted(listed[fleet_list.table], fleet_list.noun) for fleet_list in (SUBSCRIPTIONS, NAMESPACES)]
@@ -44,7 +53,7 @@ def fleet_sentence(
         *([counted(totals.clusters, "cluster")] if totals.clusters > 1 else []),
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
-        counted(totals.topics, "topic") + over_runs,
+        f"{counted(totals.topics, 'topic')} {over_runs}".rstrip(),
         f"{_rate(totals, 'msg_rate_in')} in/s, {_rate(totals, 'msg_rate_out')} out/s",
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
@@ -88,6 +97,8 @@ def _tabs(
 ) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     for digit, fleet_list in enumerate(LISTS, 1):
+        if not is_shown(fleet_list, listed):
+            continue
         chosen = fleet_list.table == shown.table
         gap = " " if chosen and brief < _NEWS_ONLY else ""
         text.append(f" {digit} {fleet_list.title}{gap}", "bold reverse" if chosen else "")
@@ -137,6 +148,8 @@ def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
         return [_namespace(row)]
     if shown.table == BROKERS.table:
         return [_broker(row)]
+    if shown.table == SCALABLE.table:
+        return [_scalable(row)]
     return _finding(row) if shown.table == FINDINGS.table else _problem(row)
 
 
@@ -212,6 +225,24 @@ def _broker(row: Mapping[str, Any]) -> str:
     if row["gained"]:
         back = f", {row['loops']:,} of them for the second time" if row["loops"] else ""
         parts.append(f"{counted(row['gained'], 'bundle')} arrive{back}")
+    return "; ".join(parts)
+
+
+def _scalable(row: Mapping[str, Any]) -> str:
+    parts = [
+        f"{_cluster(row)}{safe_name(row['topic'])}: {counted(row['segments'], 'segment')},"
+        f" {counted(row['consumers'], 'consumer')}" + (f", {row['idle']:,} idle" if row["idle"] else "")
+    ]
+    for name, words in (
+        ("stuck", "in a hand-over that never ends"),
+        ("unattached", "without a consumer"),
+        ("blocked", "waiting for older ones"),
+    ):
+        parts += [f"{counted(row[name], 'segment')} {words}"] if row[name] else []
+    parts += [f"score {row['score']:,.2f}"] if row["score"] is not None else []
+    parts += [f"{quantity(row['backlog'])} messages wait"] if row["backlog"] else []
+    reason = f" ({row['reason']})" if row["reason"] else ""
+    parts.append(f"next: {row['next']}{reason}")
     return "; ".join(parts)
 
 

@@ -15,11 +15,12 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, gcd
 from types import MappingProxyType
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.routing.clients import KeyRouting, partition_of
 from engine.routing.producers.model import OpenReason, PartitionedProducer, ProducersState, SendRate
 from engine.routing.producers.producer import open_partitions
@@ -151,15 +152,17 @@ def reached(state: ProducersState, number: int) -> ProducersState:
 class Burst:
     """What a partition sees of one producer that goes round by batches.
 
-    For ``stay_ms`` it gets all, ``msgs`` on average, then nothing for ``away_ms``. Where ``msgs`` is below 1, most
-    visits bring nothing: ``reached`` is then how many of the ``partitions`` ever get a message, if they come evenly.
+    Where ``msgs`` is below 1, most visits bring nothing.
     """
 
-    stay_ms: float
-    away_ms: float
-    msgs: float
-    partitions: int
-    reached: int
+    stay_ms: Annotated[float, about("Milliseconds that it stays at a partition.", 0)]
+    away_ms: Annotated[float, about("Milliseconds until it is back there.", 0)]
+    msgs: Annotated[float, about("Messages of one stay, on average.", 0)]
+    partitions: Annotated[int, about("Partitions that it goes round.", 2)]
+    reached: Annotated[
+        int,
+        about("Partitions that messages at even intervals reach: all, unless a stay is shorter than an interval.", 1),
+    ]
 
 
 def burst_of(producer: PartitionedProducer) -> Burst | None:

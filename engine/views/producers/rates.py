@@ -33,7 +33,7 @@ def _view(topic: ProducerTopic) -> RatesView | None:
         failing_msgs_per_sec=flow.failing,
         fastest=fastest,
         fastest_msgs_per_sec=part,
-        peaks=peaks_of(topic.producers),
+        peak_msgs_per_sec=peaks_of(topic.producers),
     )
 
 

@@ -35,6 +35,7 @@ from engine.views.reported.model import (
     NO_PERMITS,
     SUBSCRIPTION_LIMIT,
     Agreement,
+    BlockedTopics,
     Comparison,
     ReportedConsumer,
     ReportedView,
@@ -311,8 +312,9 @@ class _Sum:
         self.last_acked_ms = max(self.last_acked_ms, facts.last_acked_ms or 0)
         self.last_consumed_ms = max(self.last_consumed_ms, facts.last_consumed_ms or 0)
 
-    def done(self, name: str) -> ReportedConsumer:
+    def done(self, position: int, name: str) -> ReportedConsumer:
         return ReportedConsumer(
+            position=position,
             name=name,
             permits=self.permits,
             unacked=self.unacked,
@@ -372,6 +374,7 @@ def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
     waits.sort(key=lambda wait: (-wait.blocked_attempts, wait.topic, wait.slot))
     return ReportedView(
         time=_NO_TIME,
+        computed_from=0,
         type=seen.type,
         dispatchers=len(dispatchers),
         backlog=total(dispatcher.sub.msg_backlog_entries for dispatcher in dispatchers),
@@ -381,10 +384,10 @@ def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
         msgs_per_sec=total(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
         blocked_dispatchers=sum(bool(dispatcher.sub.blocked_on_unacked) for dispatcher in dispatchers),
         draining_slots=len(waits),
-        consumers=tuple(row.done(name) for row, (name, _) in zip(sums, rows, strict=True)),
+        consumers=tuple(row.done(at, name) for at, (row, (name, _)) in enumerate(zip(sums, rows, strict=True))),
         waits=tuple(waits),
         pairs=_pairs(waits),
-        blocked_topics=tuple(blocked_topics),
+        blocked_topics=BlockedTopics(tuple(blocked_topics)),
     )
 
 
@@ -498,8 +501,8 @@ def with_reported(view: DashboardView, reported: Reported, moment: int, subject:
     reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
     if reported_view is None or reported_view.computed_from:
         return replace(view, reported=reported_view)
-    if reported_view.blocked_topics:
-        blocked = frozenset(reported_view.blocked_topics)
+    if reported_view.blocked_topics.names:
+        blocked = frozenset(reported_view.blocked_topics.names)
         ring = view.ring
         places = [at for at, name in enumerate(ring.topic_names) if name in blocked]
         reported_view = replace(reported_view, marks=tuple(ring.topic_hashes[places].tolist()))

@@ -169,12 +169,13 @@ def _partitions(view: ProducersView) -> Iterator[str]:
     part = view.partitions
     rates = np.zeros(part.count) if view.rates is None else view.rates.msgs_per_sec
     busiest = np.lexsort((np.arange(part.count), -part.messages, -part.producers, -rates))[:SHOWN].tolist()
-    failing = dict(part.failing)
+    failing = {one.partition: one.error for one in part.failing}
     rows: list[tuple[str, ...]] = [("partition", "producers", "in/s", "peak", "messages", "waiting", "")]
     for at in sorted({*busiest, *list(failing)[:SHOWN]}):
         remark = f"not served: {safe_name(failing[at])}" if at in failing else "new" if at >= part.new_from else ""
         numbers = [f"{int(column[at]):,}" for column in (part.producers, part.messages, part.pending)]
-        rate = ("-", "-") if view.rates is None else (quantity(float(rates[at])), quantity(float(view.rates.peaks[at])))
+        peaks = rates if view.rates is None else view.rates.peak_msgs_per_sec
+        rate = ["-" if view.rates is None else quantity(float(column[at])) for column in (rates, peaks)]
         rows.append((str(at), numbers[0], *rate, *numbers[1:], remark))
     busiest_has = counted(view.foot.busiest, "producer")
     yield f"partitions: {part.count:,}, busiest {busiest_has}, {view.foot.idle:,} without any"
@@ -184,7 +185,10 @@ def _partitions(view: ProducersView) -> Iterator[str]:
 
 def _statistics(view: StatisticsView) -> Iterator[str]:
     yield from wrapped(view.sentence, first="statistics: ", rest="  ")
-    lists = (("by name", view.by_name, view.torn_by_name), ("by position", view.by_position, view.torn_by_position))
+    lists = (
+        ("by name", view.by_name.entries, view.by_name.torn),
+        ("by position", view.by_position.entries, view.by_position.torn),
+    )
     for title, entries, torn in lists:
         mark = " (in force)" if title == view.in_force else ""
         text = f"{counted(len(entries), 'row')}, {counted(torn, 'producer')} in more than one"
