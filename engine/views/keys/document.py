@@ -121,7 +121,7 @@ def keys_document(view: KeysView) -> Any:
 
 
 def _pieces(view: KeysView, at: int) -> tuple[tuple[int, int], ...]:
-    """The pieces of the drawn hash space of one consumer, first and last slot; a shared one is under its first owner."""
+    """The pieces of the drawn hash space of one consumer, first and last slot; a shared one under its first owner."""
     ends, owners = view.ring.points.tolist(), view.ring.point_owners.tolist()
     counted = view.status.partitions if view.status.drawn_partition >= 0 else 1
     starts = [view.ring.space_size - view.foot.slots // counted, *(end + 1 for end in ends)]
