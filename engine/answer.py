@@ -12,7 +12,7 @@ Members and properties with ``about`` are the document (``engine.documents``); w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
@@ -94,6 +94,14 @@ def about(meaning: str, least: float | None = None, most: float | None = None, *
 def extended(kind: type[A], answer: Any, **more: Any) -> A:
     """An answer of a kind that has more members than ``answer``, which may be of the kind it is derived from."""
     return kind(**{member.name: getattr(answer, member.name) for member in fields(answer)}, **more)
+
+
+def member_names(value: object) -> Sequence[str] | None:
+    """The names of the members of a dataclass or a struct; None for any other value."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return [member.name for member in fields(value)]
+    names: Sequence[str] | None = getattr(type(value), "__struct_fields__", None)
+    return names
 
 
 @cache

@@ -5,10 +5,12 @@ Scenes of load reports are in ``engine.scenarios.broker_scenes``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.admin.facts import Snapshot
 from engine.admin.moments import Moment

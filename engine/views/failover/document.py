@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
+from msgspec import structs
 
 from engine.views.failover.model import (
     BundleNode,
@@ -34,27 +35,29 @@ def dashboard_document(view: DashboardView, *, points: bool = False) -> dict[str
         "format": FORMAT,
         "status": _status(view.status),
         "consumers": [_consumer(row) for row in view.consumers],
-        "totals": asdict(view.foot),
+        "totals": structs.asdict(view.foot),
         "ring": _ring(view, points=points),
         "partitions": _partitions(view.ring, view.consumers),
         "namespaces": [_namespace(node) for node in view.namespaces],
-        "brokers": [asdict(broker) | {"at_ms": broker.at_ms if broker.at_ms >= 0 else None} for broker in view.brokers],
+        "brokers": [
+            structs.asdict(broker) | {"at_ms": broker.at_ms if broker.at_ms >= 0 else None} for broker in view.brokers
+        ],
         "events": [_event(line) for line in view.events],
-        "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
-        "notices": [asdict(notice) for notice in view.notices],
+        "timeline": structs.asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
+        "notices": [structs.asdict(notice) for notice in view.notices],
         "flag_change": asdict(view.flag_change) if view.flag_change is not None else None,
         "reported": reported_document(view.reported, view.consumers),
     }
 
 
 def _status(status: StatusView) -> dict[str, Any]:
-    plain = asdict(status) | {"rule": status.rule.value, "subscriptions": list(status.subscriptions)}
+    plain = structs.asdict(status) | {"rule": status.rule.value, "subscriptions": list(status.subscriptions)}
     del plain["flag_change"]  # the verdict has it
     return plain
 
 
 def _consumer(row: ConsumerRow) -> dict[str, Any]:
-    plain = asdict(row)
+    plain = structs.asdict(row)
     del plain["reported"]  # it is in a part of its own
     return plain
 
@@ -100,7 +103,7 @@ def _namespace(node: NamespaceNode) -> dict[str, Any]:
         "topics": node.topics,
         "msgs_per_sec": node.msgs_per_sec,
         "roots": [_bundle(root) for root in node.roots],
-        "reported": None if node.reported is None else asdict(node.reported),
+        "reported": None if node.reported is None else structs.asdict(node.reported),
     }
 
 
@@ -115,13 +118,13 @@ def _bundle(node: BundleNode) -> dict[str, Any]:
         "bytes_per_sec": node.bytes_per_sec,
         "algorithm": node.algorithm or None,
         "fresh": node.fresh,
-        "reported": None if node.reported is None else asdict(node.reported),
+        "reported": None if node.reported is None else structs.asdict(node.reported),
         "children": [_bundle(child) for child in node.children],
     }
 
 
 def _event(line: EventLine) -> dict[str, Any]:
     """A line without what only keys have."""
-    plain = asdict(line)
+    plain = structs.asdict(line) | {"verdict": asdict(line.verdict) if line.verdict is not None else None}
     del plain["moved_keys"]
     return plain

@@ -7,10 +7,10 @@ Consumers are referred to by their *position* in ``DashboardView.consumers``; -1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.compare.verdict import Judgement, Verdict
@@ -27,8 +27,7 @@ class RuleInForce(Enum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerRow:
+class ConsumerRow(Struct, frozen=True):
     """One consumer in the dispatcher's sorted order.
 
     ``active_partitions`` counts the partitions it is active for. Shares are fractions 0..1 (ring: of the hash space;
@@ -55,8 +54,7 @@ class ConsumerRow:
     reported: ReportedConsumer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TableFoot:
+class TableFoot(Struct, frozen=True):
     """The line below the table.
 
     ``max_over_mean_*`` is the largest divided by the mean over the cohort, 0.0 for no partitions.
@@ -72,8 +70,7 @@ class TableFoot:
     idle_consumers: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class RingView:
+class RingView(Struct, frozen=True, eq=False):
     """The hash ring of the shown subscription and where its topics are on it.
 
     ``points`` are the ring's points ascending in 0 .. space_size - 1 (int64); ``point_owners`` the owner of each. A
@@ -100,8 +97,7 @@ class RingView:
     topic_numbers: NDArray[np.int32] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionRow:
+class PartitionRow(Struct, frozen=True):
     """One partition below a consumer's row. ``share`` is its part of the consumer's messages per second."""
 
     name: str
@@ -113,8 +109,7 @@ class PartitionRow:
     unacked_messages: int
 
 
-@dataclass(frozen=True, slots=True)
-class BundleNode:
+class BundleNode(Struct, frozen=True):
     """One node of the bundle tree: a bundle in force (no children) or one that was split (children in order).
 
     ``msgs_per_sec`` and ``bytes_per_sec`` are in plus out. ``depth`` is 0 for the namespace's first bundles.
@@ -135,8 +130,7 @@ class BundleNode:
     reported: ReportedLoad | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceNode:
+class NamespaceNode(Struct, frozen=True):
     """A namespace with its bundles; ``reported`` are the sums of load reports where no topics are known."""
 
     name: str
@@ -147,8 +141,7 @@ class NamespaceNode:
     reported: ReportedLoad | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BundleTopic:
+class BundleTopic(Struct, frozen=True):
     """A topic of a bundle, listed when its node is opened."""
 
     name: str
@@ -157,8 +150,7 @@ class BundleTopic:
     active_consumer: str
 
 
-@dataclass(frozen=True, slots=True)
-class EventLine:
+class EventLine(Struct, frozen=True):
     """The effect of one step, for the events panel.
 
     ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves
@@ -183,8 +175,7 @@ class EventLine:
     verdict: Verdict | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineView:
+class TimelineView(Struct, frozen=True):
     """The one-line timeline: kinds of the steps along the current branch, and the cursor (0 = as opened)."""
 
     kinds: tuple[str, ...]
@@ -194,8 +185,7 @@ class TimelineView:
     can_redo: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StatusView:
+class StatusView(Struct, frozen=True):
     """The status line: the rule in force in words, flag, release, subscription, and where the state is from.
 
     ``namespace`` is that of the shown subscription ("" when there is none): several can have the same name.
@@ -219,16 +209,14 @@ class StatusView:
     flag_change: Judgement | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """A remark about the content, such as names that collide or a consumer that can never be active."""
 
     code: str
     text: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class DashboardView:
+class DashboardView(Struct, frozen=True, eq=False):
     """One screenful of facts.
 
     ``flag_change`` is the verdict on turning consistent hashing on or off here; None where the release does not know

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
+from msgspec import structs
+
 from engine.views.failover.model import EventLine
 from engine.views.keys.model import KeyConsumerRow, KeysView, PartitionsView, WaitRow
 from engine.views.reported.document import reported_document
@@ -31,8 +33,8 @@ def keys_document(view: KeysView) -> dict[str, Any]:
         "luck": asdict(view.luck),
         "moves": asdict(view.moves) | {"bystanders": [ids[at] for at in view.moves.bystanders]},
         "events": [_event(line) for line in view.events],
-        "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
-        "notices": [asdict(notice) for notice in view.notices],
+        "timeline": structs.asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
+        "notices": [structs.asdict(notice) for notice in view.notices],
         "partitions": partitions_document(view.partitions),
         "reported": reported_document(view.reported, view.consumers),
         "deliveries": list(view.deliveries),
@@ -41,7 +43,7 @@ def keys_document(view: KeysView) -> dict[str, Any]:
 
 def _event(line: EventLine) -> dict[str, Any]:
     """A line without what only Failover has."""
-    plain = asdict(line)
+    plain = structs.asdict(line) | {"verdict": asdict(line.verdict) if line.verdict is not None else None}
     del plain["handover_ms"]
     return plain
 

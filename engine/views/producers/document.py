@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
+from msgspec import structs
 
 from engine.views.producers.model import (
     FRESH,
@@ -45,8 +46,8 @@ def producers_document(view: ProducersView, statistics: StatisticsView) -> dict[
         },
         "statistics": _statistics(statistics),
         "events": [asdict(step) for step in view.events],
-        "timeline": asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
-        "notices": [asdict(notice) for notice in view.notices],
+        "timeline": structs.asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
+        "notices": [structs.asdict(notice) for notice in view.notices],
         "deliveries": list(view.deliveries),
     }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Final, Protocol
+
+from msgspec.structs import asdict
 
 from engine.views.reported.model import Comparison, ReportedConsumer, ReportedView, SeenTime
 from engine.views.reported.subscription import SubscriptionView

@@ -5,10 +5,10 @@ Consumers are referred to by their *position* among the rows of the view; -1 mea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 SUBSCRIPTION_LIMIT: Final = "subscription-unacked"
@@ -21,8 +21,7 @@ DRAINING: Final = "draining"
 """Messages for the consumer were held back for slots that drain at another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedConsumer:
+class ReportedConsumer(Struct, frozen=True):
     """One consumer, summed over the topics and partitions that are shown.
 
     ``active`` counts those where the broker names it as the active one, and ``waiting`` the entries of their backlog.
@@ -51,8 +50,7 @@ class ReportedConsumer:
     client_version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedWait:
+class ReportedWait(Struct, frozen=True):
     """One draining slot of a topic: ``owner`` gets its messages once ``holder`` has acknowledged ``unacked`` of it."""
 
     topic: str
@@ -63,8 +61,7 @@ class ReportedWait:
     blocked_attempts: int
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingPair:
+class WaitingPair(Struct, frozen=True):
     """``owner`` waits for ``holder`` at so many slots, where messages were held back so often."""
 
     owner: int
@@ -73,8 +70,7 @@ class WaitingPair:
     blocked_attempts: int
 
 
-@dataclass(frozen=True, slots=True)
-class SeenTime:
+class SeenTime(Struct, frozen=True):
     """When something was seen: ``at_ms``, or not before ``not_before_ms``; each is -1 where it is unknown.
 
     ``moment`` counts from 1 to ``moments``.
@@ -90,8 +86,7 @@ Fact = tuple[str, str, str]
 """What a fact is about: its kind, a topic, a subscription."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Struct, frozen=True):
     """A fact that a broker reported otherwise than the model has it; ``subscription`` "" where it is about none.
 
     ``kind`` is that of a fact of ``verify``; ``rule`` is what the model went by. ``likely`` is the likeliest reason,
@@ -111,8 +106,7 @@ class Disagreement:
         return self.kind, self.topic, self.subscription
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """How many facts of one reading were compared with the model, and those that differ."""
 
     compared: int = 0
@@ -131,8 +125,7 @@ def _no_marks() -> NDArray[np.bool_]:
     return np.zeros(0, dtype=np.bool_)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True, eq=False):
     """Who has what by brokers and by the model, for one subscription.
 
     ``compared`` counts facts: active consumers of topics, or consumers with their hash ranges. Only where some differ
@@ -154,8 +147,7 @@ class Comparison:
         return self.compared - len(self.disagreements)
 
 
-@dataclass(frozen=True, slots=True)
-class SeenEvent:
+class SeenEvent(Struct, frozen=True):
     """What happened between two moments, inferred from the answers at both. ``moment`` is the later one, from 2 on.
 
     ``kind`` is joined, left, active, ranges, type, gone, new, bundles, owner, partitions or backlog; differs is a fact
@@ -168,8 +160,7 @@ class SeenEvent:
     text: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ReportedView:
+class ReportedView(Struct, frozen=True, eq=False):
     """One subscription as brokers reported it.
 
     ``computed_from`` is 0 while this is what a screen shows, else the first step of the simulation, from which on
@@ -206,8 +197,7 @@ class ReportedView:
         return tuple(at for at, consumer in enumerate(self.consumers) if consumer.obstacles)
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedLoad:
+class ReportedLoad(Struct, frozen=True):
     """What a load report says of a bundle, or the sums of a namespace (``owner`` "" then); rates are in plus out."""
 
     owner: str
@@ -218,8 +208,7 @@ class ReportedLoad:
     bytes_per_sec: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedBroker:
+class ReportedBroker(Struct, frozen=True):
     """A broker by its own load report. ``cpu`` is in percent of one core, ``memory`` in MiB, both with their limits.
 
     ``at_ms`` is -1 where the report does not say when that was.

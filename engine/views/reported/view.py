@@ -11,6 +11,8 @@ from itertools import pairwise
 from operator import is_
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from msgspec import structs
+
 from engine.admin.facts import ConsumerFacts, NotReported, Snapshot, total
 from engine.admin.moments import Moment, combined
 from engine.cluster.keys.state import KeySubscription
@@ -193,7 +195,7 @@ class Reported:
             is_newest = moment == self.last and not step
             computed = self._newest_view(seen, shown) if is_newest else _view(seen, shown)
             time, events = self._time(moment, seen), self._events(moment, seen)
-            self._views[key] = replace(computed, time=time, events=events, computed_from=1 if step else 0)
+            self._views[key] = structs.replace(computed, time=time, events=events, computed_from=1 if step else 0)
         return self._views[key]
 
     def _newest_view(self, seen: SubscriptionSeen, subject: Subject) -> ReportedView:
@@ -497,17 +499,18 @@ def with_reported(view: DashboardView, reported: Reported, moment: int, subject:
     rows = [(row.consumer_id, row.name) for row in view.consumers]
     reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
     if reported_view is None or reported_view.computed_from:
-        return replace(view, reported=reported_view)
+        return structs.replace(view, reported=reported_view)
     if reported_view.blocked_topics:
         blocked = frozenset(reported_view.blocked_topics)
         ring = view.ring
         places = [at for at, name in enumerate(ring.topic_names) if name in blocked]
-        reported_view = replace(reported_view, marks=tuple(ring.topic_hashes[places].tolist()))
-    reported_view = replace(reported_view, comparison=reported.comparison(moment, subject, view))
+        reported_view = structs.replace(reported_view, marks=tuple(ring.topic_hashes[places].tolist()))
+    reported_view = structs.replace(reported_view, comparison=reported.comparison(moment, subject, view))
     consumers = tuple(
-        replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
+        structs.replace(row, reported=consumer)
+        for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
     )
-    return replace(view, consumers=consumers, reported=reported_view)
+    return structs.replace(view, consumers=consumers, reported=reported_view)
 
 
 def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject: Subject) -> KeysView:
