@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from engine.admin.text import nul_in
 from engine.errors import InputError, Problem, system_reason
@@ -30,8 +31,7 @@ MIRROR_FOLDERS: Final = ("admin", "lookup", "brokers")
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)[-:](\d\d)[-:](\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d[-:]?\d\d)?")
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFile:
+class AnswerFile(Struct, frozen=True):
     """A file's name and its bytes, unpacked.
 
     ``request`` is what it answers, where something besides its name says so; ``turn`` counts the runs of a command in
@@ -44,8 +44,7 @@ class AnswerFile:
     turn: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FilesRead:
+class FilesRead(Struct, frozen=True):
     """Files in the natural order of their names, problems, and the names of files that are not answers."""
 
     files: tuple[AnswerFile, ...]

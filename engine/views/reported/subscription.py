@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engine.admin.facts import NotReported
 from engine.cluster.state import ClusterState, shown_places
@@ -20,8 +21,7 @@ BUNDLES: Final = ""
 """The key of the place where bundles are shown without a subscription."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionRow:
+class SubscriptionRow(Struct, frozen=True):
     """One consumer; ``consumer_id`` is its place among them, which ``tag`` and ``colour`` follow."""
 
     consumer_id: int
@@ -31,8 +31,7 @@ class SubscriptionRow:
     reported: ReportedConsumer
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRow:
+class TopicRow(Struct, frozen=True):
     """One topic or partition. ``active`` is the position of the active consumer, -1 for none or where all are.
 
     Numbers that the answer does not have are None.
@@ -49,8 +48,7 @@ class TopicRow:
     blocked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionStatus:
+class SubscriptionStatus(Struct, frozen=True):
     """The status line. ``type`` is Pulsar's word, ``None`` where nobody has connected since the topic was loaded."""
 
     subscription: str
@@ -63,8 +61,7 @@ class SubscriptionStatus:
     steps: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class SubscriptionView:
+class SubscriptionView(Struct, frozen=True, eq=False):
     """One screenful of facts; ``topics`` are those with the largest backlog first, ``events`` the opening alone."""
 
     status: SubscriptionStatus

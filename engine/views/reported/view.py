@@ -11,7 +11,7 @@ from itertools import pairwise
 from operator import is_
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from engine.admin.facts import ConsumerFacts, NotReported, Snapshot, total
 from engine.admin.moments import Moment, combined
@@ -56,8 +56,7 @@ Name = tuple[str, int]
 """The name of a consumer, and which one of those with this name it is, from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """A subscription that a screen shows: on which topics, without partitions, and its rows by id and name.
 
     ``key`` is the model's for it. ``topics`` None takes all that brokers reported, and ``rows`` None a row for each
@@ -191,7 +190,7 @@ class Reported:
             return None
         key = (moment, subject.key, bool(step))
         if key not in self._views:
-            shown = replace(subject, rows=() if step else subject.rows)
+            shown = structs.replace(subject, rows=() if step else subject.rows)
             is_newest = moment == self.last and not step
             computed = self._newest_view(seen, shown) if is_newest else _view(seen, shown)
             time, events = self._time(moment, seen), self._events(moment, seen)
@@ -497,7 +496,7 @@ def _pairs(waits: Sequence[ReportedWait]) -> tuple[WaitingPair, ...]:
 def with_reported(view: DashboardView, reported: Reported, moment: int, subject: Subject) -> DashboardView:
     """The view with what was reported of its subscription, and at step 0 a part of it beside each row."""
     rows = [(row.consumer_id, row.name) for row in view.consumers]
-    reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
+    reported_view = reported.view(moment, structs.replace(subject, rows=rows), view.status.step)
     if reported_view is None or reported_view.computed_from:
         return structs.replace(view, reported=reported_view)
     if reported_view.blocked_topics:
@@ -516,7 +515,7 @@ def with_reported(view: DashboardView, reported: Reported, moment: int, subject:
 def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject: Subject) -> KeysView:
     """As ``with_reported``, for a Key_Shared subscription: slots where messages were held back are marked."""
     rows = [(row.consumer_id, row.name) for row in view.consumers]
-    reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
+    reported_view = reported.view(moment, structs.replace(subject, rows=rows), view.status.step)
     if reported_view is None or reported_view.computed_from:
         return replace(view, reported=reported_view)
     marks = tuple(dict.fromkeys(wait.slot for wait in reported_view.waits if wait.blocked_attempts))
