@@ -8,12 +8,14 @@ by the command line.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, Generic, TypeVar
 
 from engine.answer import about
 
 DEBUG: Final = "RINGSIDE_DEBUG"
 """The environment variable with which tracebacks of internal errors are printed."""
+
+T = TypeVar("T")
 
 
 class RingsideError(Exception):
@@ -52,6 +54,16 @@ class Problem:
             place += f" at {self.path}"
         advice = f" ({self.advice})" if self.advice else ""
         return f"{place}: {self.reason}{advice}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded(Generic[T]):
+    """The readable part of an answer and the problems with the rest. ``set_aside`` counts topics left out, in load
+    reports bundles."""
+
+    good: T
+    problems: tuple[Problem, ...] = ()
+    set_aside: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ _SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 
 """They choose another form of the character before them, of another width in some terminals, and show nothing."""
 _MARKS_AT_MOST: Final = 4
 """So many combining marks may share a cell with their letter; piles of them cover the lines above and below."""
+_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)[-:](\d\d)[-:](\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d[-:]?\d\d)?")
 
 
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
@@ -147,3 +148,21 @@ def moment_text(at_ms: int) -> str:
 def day_text(at_ms: int) -> str:
     """A day and a space in UTC, "" for a number beyond the calendar."""
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d} " if at_ms <= _LAST_MS else ""
+
+
+def moment_ms(folder: str) -> int | None:
+    """Read the time in a folder's name, in epoch milliseconds; None for other names. Colons may be hyphens.
+
+    >>> moment_ms("2026-11-22T09-48-07.231Z") - moment_ms("2026-11-22T09:48:07+00:00")
+    231
+    """
+    match = _MOMENT.fullmatch(folder)
+    if match is None:
+        return None
+    day, hour, minute, second, zone = match.groups()
+    zone = "+00:00" if zone in (None, "Z") else f"{zone[:3]}:{zone[-2:]}"
+    try:
+        at = datetime.fromisoformat(f"{day}T{hour}:{minute}:{second[:9]}{zone}")
+    except ValueError:
+        return None
+    return round(at.timestamp() * 1000)

@@ -23,7 +23,7 @@ import msgspec
 
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.runs import LATEST, RUNS, Manifest, check_release, result_at, run_ids
-from pipeline.schemas import EVERY_TABLE, Table
+from pipeline.schemas import EVERY_TABLE, QUARANTINE, Table
 from pipeline.stamps import stamped_frame, with_comments
 from pipeline.storage import Place, StorePath, first_line, make_folder, names_in, remove_folder
 from pipeline.tables import ROWS_PER_GROUP, PartWriter, Tables, parts_in, tables_if_there
@@ -36,6 +36,8 @@ WORK: Final = ".work"
 """The hidden folder under OUT with the working files of runs, each in a folder of its own."""
 _ROWS_WRITTEN: Final = 1 << 16
 """Rows of the driver that are turned into columns at once."""
+_WRITING: Final = "writing"
+"""The file among the working files of a run that keeps others from removing tables that it may name."""
 _ABANDONED: Final = timedelta(days=1)
 """A run without a manifest that began so long ago was killed."""
 
@@ -61,7 +63,7 @@ class Folders:
 
 @dataclass
 class Parts:
-    """The parts that one task writes: one per table, or per ``kind`` of rows of a table.
+    """The parts that one task writes, one per table.
 
     An exception that leaves its ``with`` removes them.
     """
@@ -69,26 +71,27 @@ class Parts:
     folders: Folders
     snapshot_time: datetime | None
     number: int
-    _writers: dict[tuple[str, str], PartWriter] = field(default_factory=dict)
+    _writers: dict[str, PartWriter] = field(default_factory=dict)
 
-    def write(self, table: Table, columns: Any, kind: str = "", *, empty: bool = False) -> None:
+    def write(self, table: Table, columns: Any, *, empty: bool = False) -> None:
         """Append the rows of a ``pyarrow.Table``; without rows no part is written, unless ``empty``."""
         if not columns.num_rows and not empty:
             return
-        if (table.name, kind) not in self._writers:
+        if table.name not in self._writers:
             root = self.folders.root
             if isinstance(root, Path) and not (root / self.folders.work).is_dir():
                 # An attempt of a task that is late must not add to what is published.
                 raise FileNotFoundError(errno.ENOENT, "the run has ended", str(root / self.folders.work))
             place = root / self.folders.of(table.name)
             make_folder(place)
-            self._writers[table.name, kind] = PartWriter(table, place, self.number, self.snapshot_time, kind=kind)
-        self._writers[table.name, kind].write(columns)
+            job = self.folders.job if table is QUARANTINE else ""
+            self._writers[table.name] = PartWriter(table, place, self.number, self.snapshot_time, job=job)
+        self._writers[table.name].write(columns)
 
     def close(self) -> list[tuple[str, str]]:
         """Finish the parts, and return table and path of each."""
         written = []
-        for (table, _), writer in self._writers.items():
+        for table, writer in self._writers.items():
             writer.close()
             written.append((table, f"{self.folders.of(table)}/{writer.name}"))
         return written
@@ -170,7 +173,7 @@ class Draft(Tables):
 
     def adopt(self, other: Tables) -> None:
         """Name the tables and documents of another run or job as well, in place of those of the same name."""
-        self.paths.update({table: list(paths) for table, paths in other.paths.items()})
+        self.paths = with_tables(self.paths, other.paths)
         self.documents.update(other.documents)
         self.snapshot_time = self.snapshot_time or other.snapshot_time
 
@@ -180,6 +183,22 @@ class Draft(Tables):
             for part in self.parts(table):
                 part.unlink()
             self.paths.pop(table.name, None)
+
+
+def with_tables(before: Mapping[str, list[str]], own: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """The tables of ``own`` in place of those before; of the quarantine, only the parts of the same jobs are replaced.
+
+    >>> with_tables({"quarantine": ["q/part-0-keys-1", "q/part-0-assign-1"]}, {"quarantine": ["r/part-0-keys-2"]})
+    {'quarantine': ['q/part-0-assign-1', 'r/part-0-keys-2']}
+    """
+    jobs = {_job_of(path) for path in own.get(QUARANTINE.name, ())}
+    kept = [path for path in before.get(QUARANTINE.name, ()) if _job_of(path) not in jobs]
+    both = {**before, **{table: list(paths) for table, paths in own.items()}}
+    return both if not kept else both | {QUARANTINE.name: [*kept, *own.get(QUARANTINE.name, ())]}
+
+
+def _job_of(path: str) -> str:
+    return path.rpartition("/")[2].split("-")[2]
 
 
 @contextmanager
@@ -205,6 +224,8 @@ def new_run(
             raise InputError(f"{target} has a run {about.run_id} already")
         draft = Draft(target, about.run_id, about.snapshot_time, job=job)
         with _working(draft, draft.work.parent):
+            # In a store a folder is there once a file is.
+            (draft.work.parent / _WRITING).write_text("")
             try:
                 yield draft
             except BaseException:
@@ -251,7 +272,7 @@ def _publish(draft: Draft, base: Tables, about: Manifest, *, backfill: bool) -> 
         about,
         job=draft.job,
         snapshot_time=draft.snapshot_time,
-        tables=dict(sorted((base.paths | draft.paths).items())),
+        tables=dict(sorted(with_tables(base.paths, draft.paths).items())),
         documents={name: msgspec.Raw(text) for name, text in sorted((base.documents | draft.documents).items())},
     )
     make_folder(draft.root / RUNS)
@@ -297,10 +318,10 @@ def _remove_old(root: Place, published: Sequence[str], keep: int) -> None:
     Tables of theirs that a newer manifest names stay.
     """
     there = run_ids(root)
+    working = [folder for folder in _folders(root / WORK) if not _is_abandoned(folder.name, there)]
     kept = {*there[-keep:], *(run for run in there if run not in published), result_at(root).manifest.run_id}
-    # One that another process is just publishing still has its working files.
-    kept.update(folder.name for folder in _folders(root / WORK))
-    gone = {run for run in there if keep and run not in kept}
+    # One that another process is writing may name the tables of any of them; who ends last removes them.
+    gone = {run for run in there if keep and not working and run not in kept}
     for run in gone:
         (root / RUNS / f"{run}.json").unlink(missing_ok=True)
     folders = [folder for table in EVERY_TABLE for folder in _run_folders(root / table.name)]
@@ -313,7 +334,7 @@ def _remove_old(root: Place, published: Sequence[str], keep: int) -> None:
                 remove_folder(folder)
                 _remove_empty(folder.parent)
     for folder in _folders(root / WORK):
-        if _is_abandoned(folder.name, there):
+        if folder not in working:
             remove_folder(folder)
 
 

@@ -308,8 +308,10 @@ FILES: Final = declared("files", "Every file that was looked into.", """
     outcome string read, of no use here, or quarantined.
 """, key="cluster file")
 
-QUARANTINE: Final = declared("quarantine", "What was wrong with the answers.", """
-    cluster, file
+QUARANTINE: Final = declared("quarantine", "What was wrong with the input of the jobs, and what they set aside.", """
+    cluster
+    job string The job that read it: import, assign, keys or balance.
+    file
     place string Where in the file: a path from $, the document.
     line int? The line of a text.
     column int? The column of a text.
@@ -321,19 +323,25 @@ QUARANTINE: Final = declared("quarantine", "What was wrong with the answers.", "
     advice
 """)
 
-ASSIGN_QUARANTINE: Final = QUARANTINE.named(
-    "assign_quarantine", "What was wrong with the lists of consumers given to assign."
-)
-
-ASSIGNMENTS: Final = declared("assignments", "Every partition of every Failover subscription under each policy.", """
-    cluster, subscription, topic, namespace, partition_index, policy
-    rule string The rule that decided: modulo, ring, or by name.
-    active_consumer string? The active consumer; none without consumers.
-    active_before string? That of the rule in force, before the changes asked for.
-    moved boolean Whether the two differ.
+ASSIGNMENTS: Final = declared(
+    "assignments", "Every partition of every Failover subscription, and its active consumer under each policy.", """
+    cluster, subscription, topic, namespace, partition_index
+    consumer_set bigint The consumers that the brokers listed: a row of consumer_sets.
+    reported_active_consumer string? The active consumer, where the broker names it.
+    active_before string? That of the rule in force, before the changes asked for; none without consumers.
+    position_before int Its place in the list after the changes, from 0; -1 where it is gone.
+    flag_off string? The active consumer by Pulsar's rule with the flag off, after the changes asked for.
+    flag_off_position int? Its place in the list, from 0; -1 where there is none.
+    flag_off_rule string? The rule that decided: modulo, ring, or by name.
+    flag_off_moved boolean? Whether it is another one than before.
+    flag_on string? The active consumer by Pulsar's rule with the flag on, after the changes asked for.
+    flag_on_position int? Its place in the list, from 0; -1 where there is none.
+    flag_on_rule string? The rule that decided: modulo, ring, or by name.
+    flag_on_moved boolean? Whether it is another one than before.
     msg_rate_out, msg_throughput_out
-""", key="cluster topic subscription policy", sought="cluster policy namespace subscription",
-    few="cluster subscription namespace policy rule active_consumer active_before partition_index")
+""", key="cluster topic subscription", sought="cluster namespace subscription reported_active_consumer",
+    few="cluster subscription namespace partition_index consumer_set reported_active_consumer active_before "
+    "position_before flag_off flag_off_position flag_off_rule flag_on flag_on_position flag_on_rule")
 
 CONSUMER_LOADS: Final = declared(
     "consumer_loads", "What each consumer of a Failover subscription gets under each policy.", """
@@ -485,10 +493,6 @@ BALANCE_ANSWERS: Final = LOAD_ANSWERS.named(
     "balance_answers", "The answers that each forecast was computed from, for its screen."
 )
 
-BALANCE_QUARANTINE: Final = QUARANTINE.named(
-    "balance_quarantine", "What was wrong with load reports and the answers about shedding."
-)
-
 KEY_SLOTS: Final = declared("key_slots", "Key traces folded to slots.", """
     cluster, namespace, subscription, slot_space, slot, keys
     rows bigint Rows of the trace.
@@ -548,8 +552,6 @@ INSEPARABLE: Final = declared(
     even_up_to
     reason string one key is more than an even part, one slot is, or hot keys meet in it.
 """, key="cluster namespace subscription slot_space slot")
-
-KEY_QUARANTINE: Final = QUARANTINE.named("key_quarantine", "What was wrong with key traces, by file and reason.")
 
 FINDINGS: Final = declared(
     "findings", "Findings of the doctor, the most severe first; a part of the place that does not apply is empty.", """

@@ -152,16 +152,16 @@ class PartWriter:
     """Writes one part of a table, under a name that no other attempt of a task has, so that retries never collide."""
 
     def __init__(
-        self, table: Table, folder: Place, task: int, snapshot_time: datetime | None = None, *, kind: str = ""
+        self, table: Table, folder: Place, task: int, snapshot_time: datetime | None = None, *, job: str = ""
     ) -> None:
-        """``kind`` distinguishes several parts of one task and table.
+        """``job``: that of the rows, where several jobs write the table.
 
         Columns with few values get statistics only if readers filter by them: they take a third of the time of writing.
         """
         self.table = table
         self._snapshot_time = snapshot_time
         self._few = None if table.few is None else (*table.few, *STAMP.names)
-        self.name = f"part-{task:06d}-{kind and kind + '-'}{uuid.uuid4().hex[:12]}{SUFFIX}"
+        self.name = f"part-{task:06d}-{job and job + '-'}{uuid.uuid4().hex[:12]}{SUFFIX}"
         self._path = folder / self.name
         self._writer: Any = None
         self._schema: Any = None

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, Literal
 
-from engine.admin.files import moment_ms
-from engine.text import natural_key
+from engine.text import moment_ms, natural_key
 
 Grouping = Literal["by-bundles", "folders", "one"]
 GROUPINGS: Final[tuple[Grouping, ...]] = ("by-bundles", "folders", "one")

@@ -6,7 +6,7 @@ import collections
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Number = TypeVar("_Number", int, float)
-
-
-class Decoded(msgspec.Struct, Generic[T], frozen=True):
-    """The readable part of an answer and the problems with the rest. ``set_aside`` counts topics left out, in load
-    reports bundles."""
-
-    good: T
-    problems: tuple[Problem, ...] = ()
-    set_aside: int = 0
 
 
 LARGEST: Final = 2**53

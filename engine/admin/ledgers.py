@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import Count, CursorFacts, Decoded, LedgerFacts, Position
+from engine.admin.facts import Count, CursorFacts, LedgerFacts, Position
 from engine.admin.text import child, malformed, plain_json, raw_object, value_problem
-from engine.errors import Problem
+from engine.errors import Decoded, Problem
 
 _POSITION: Final = re.compile(r"(-?\d{1,19}):(-?\d{1,19})")
 

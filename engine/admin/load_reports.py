@@ -9,20 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.admin.facts import (
-    Count,
-    Decoded,
-    LoadReport,
-    Rate,
-    WrittenLoad,
-)
+from engine.admin.facts import Count, LoadReport, Rate, WrittenLoad
 from engine.admin.mended_reports import Mending, members_of, quoted_numbers
-from engine.admin.text import SET_ASIDE, child, malformed, plain_json, value_problem
-from engine.admin.topic_wire import without_nulls
+from engine.admin.text import SET_ASIDE, child, malformed, plain_json, value_problem, without_nulls
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.limits import BundleStats
 from engine.bundles.boundaries import parse_range
-from engine.errors import Problem, Rejection
+from engine.errors import Decoded, Problem, Rejection
 from engine.names import refuse_bundle
 
 TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgRateOut")

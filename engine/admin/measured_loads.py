@@ -16,12 +16,12 @@ from urllib.parse import unquote
 
 import msgspec
 
-from engine.admin.facts import BrokerStats, Decoded, TopicFacts, WrittenLoad
-from engine.admin.files import moment_ms
+from engine.admin.facts import BrokerStats, TopicFacts, WrittenLoad
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.requests import request_of_path
 from engine.admin.text import malformed, value_problem
-from engine.errors import Problem
+from engine.errors import Decoded, Problem
+from engine.text import moment_ms
 
 if TYPE_CHECKING:
     from engine.balance.limits import BundleStats

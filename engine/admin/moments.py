@@ -8,16 +8,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from engine.admin.documents import rounds_in
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Counts, Snapshot
-from engine.admin.files import MIRROR_FOLDERS, STANDARD_INPUT, AnswerFile, FilesRead, moment_ms, read_files
+from engine.admin.files import STANDARD_INPUT, AnswerFile
+from engine.admin.folders import MIRROR_FOLDERS, FilesRead, read_files
 from engine.admin.requests import scenario_facts
 from engine.admin.snapshot import AnswerCollector, is_scenario, no_answer_error
 from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.input import MAX_INPUT_BYTES, Intake
-from engine.text import natural_key
+from engine.text import moment_ms, natural_key
 
 _NUMBERED: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d{1,9})?Z?|\d{1,9})[-_.]")
 
@@ -91,7 +94,7 @@ def read_moments(
     if problems or left_out:
         first = moments[0]
         all_problems = (*problems, *left_out, *first.snapshot.problems)
-        moments[0] = replace(first, snapshot=replace(first.snapshot, problems=all_problems))
+        moments[0] = replace(first, snapshot=structs.replace(first.snapshot, problems=all_problems))
     return _in_order(moments, are_numbered=any(map(_NUMBERED.match, groups)))
 
 

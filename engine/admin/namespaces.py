@@ -9,10 +9,10 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import BundleList, Count, Decoded, HashPositions, RuntimeConfiguration
+from engine.admin.facts import BundleList, Count, HashPositions, RuntimeConfiguration
 from engine.admin.text import SET_ASIDE, child, malformed, plain_json, raw_list, raw_object, value_problem
 from engine.config import DEFAULTS, BrokerSettings
-from engine.errors import Problem, Rejection
+from engine.errors import Decoded, Problem, Rejection
 from engine.names import (
     refuse_bundle,
     refuse_namespace,

@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 from msgspec.structs import replace
 
-from engine.admin.files import moment_ms
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.names import TopicName, parse_topic_name, refuse_namespace
+from engine.text import moment_ms
 
 _DOMAINS = ("persistent", "non-persistent")
 TOPIC_POLICIES: Final = (
@@ -300,7 +300,7 @@ class Naming:
 
     def topic(self, file_name: str) -> str | None:
         """Return the full name of the topic whose statistics are in a file."""
-        request = self._request(file_name)
+        request = self.request(file_name)
         if request is not None and (request.topic or request.fault):
             return request.topic or None
         stem = unquote(_stem(file_name))
@@ -319,7 +319,7 @@ class Naming:
 
     def namespace(self, file_name: str) -> str | None:
         """Return the namespace whose bundles are in a file."""
-        request = self._request(file_name)
+        request = self.request(file_name)
         if request is not None and (request.namespace or request.fault):
             return request.namespace or None
         stem = unquote(_stem(file_name))
@@ -336,7 +336,7 @@ class Naming:
                 return next(iter(candidates))
         return None
 
-    def _request(self, file_name: str) -> AdminRequest | None:
+    def request(self, file_name: str) -> AdminRequest | None:
         """Return the request of a file; a scenario names its answers without the suffix of later compression."""
         return self.requests.get(file_name) or self.requests.get(file_name.removesuffix(".gz"))
 

@@ -12,12 +12,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from engine.admin.facts import Decoded
 from engine.admin.kinds import AnswerKind
 from engine.admin.requests import AdminRequest, nameless_topic
-from engine.admin.text import child, plain_json, raw_object, value_problem
-from engine.admin.topic_wire import without_nulls
-from engine.errors import Problem
+from engine.admin.text import child, plain_json, raw_object, value_problem, without_nulls
+from engine.errors import Decoded, Problem
 from engine.names import SEGMENT, TopicName, parse_topic_name
 from engine.ranges import HashRange
 from engine.scalable.buckets import equal_splits

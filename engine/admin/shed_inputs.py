@@ -14,7 +14,8 @@ from msgspec import structs
 
 from engine.admin.documents import pasted_file
 from engine.admin.facts import Snapshot, WrittenLoad
-from engine.admin.files import AnswerFile, FilesRead, read_files
+from engine.admin.files import AnswerFile
+from engine.admin.folders import FilesRead, read_files
 from engine.admin.interruptions import NOTHING_REPORTED, Interruptions
 from engine.admin.kinds import AnswerKind, is_scalar, recognise
 from engine.admin.load_reports import decode_broker_load

@@ -10,17 +10,9 @@ import msgspec
 
 from engine.admin.documents import Answer, OpenedFile, opened_file, unreadable
 from engine.admin.earlier import EarlierAnswers, remembered
-from engine.admin.facts import (
-    BundleList,
-    Counts,
-    Decoded,
-    LedgerFacts,
-    PartitionSums,
-    Snapshot,
-    TopicFacts,
-    WrittenLoad,
-)
-from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
+from engine.admin.facts import BundleList, Counts, LedgerFacts, PartitionSums, Snapshot, TopicFacts, WrittenLoad
+from engine.admin.files import STANDARD_INPUT, AnswerFile
+from engine.admin.folders import FilesRead, read_files
 from engine.admin.kinds import SCALABLE_KINDS, AnswerKind
 from engine.admin.measured_loads import METRICS, MeasuredLoads
 from engine.admin.namespaces import (
@@ -56,7 +48,7 @@ from engine.admin.topics import (
     topic_stats_of,
 )
 from engine.config import CURRENT, BrokerSettings, behaviour_of, rebased
-from engine.errors import InputError, Problem, Rejection
+from engine.errors import Decoded, InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, Intake
 
 if TYPE_CHECKING:
@@ -276,7 +268,7 @@ class AnswerCollector:
                 self.problems += configured.problems
                 if configured.good:
                     self.settings, self.configured = configured.good.settings, True
-                self.configuration.update(_texts(data))
+                self.configuration.update(scalar_texts(data))
             case AnswerKind.LOAD_REPORT:
                 self._take_load_report(name, data)
 
@@ -453,7 +445,7 @@ def _members(data: bytes) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _texts(data: bytes) -> dict[str, str]:
+def scalar_texts(data: bytes) -> dict[str, str]:
     """Return the scalar members of an object as texts, as run-time settings are printed."""
     written = {True: "true", False: "false"}
     return {

@@ -334,3 +334,16 @@ def repeated_members(data: bytes | msgspec.Raw, source: str, path: str) -> tuple
         Problem(source, path, f"{name!r} occurs twice in one object; the later one counts", "keep one of them")
         for name in dict.fromkeys(repeated)
     )
+
+
+def without_nulls(value: object) -> object:
+    """Return the value without null members and items, which older releases write where newer ones write nothing.
+
+    >>> without_nulls({"type": None, "consumers": [None, {"address": None}]})
+    {'consumers': [{}]}
+    """
+    if isinstance(value, dict):
+        return {name: without_nulls(member) for name, member in value.items() if member is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value if item is not None]
+    return value

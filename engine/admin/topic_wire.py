@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from engine.admin.facts import NOT_REPORTED, Count, Counter, NotReported, Rate, SubscriptionFacts
-from engine.admin.text import WHOLE_CHECK_BYTES
+from engine.admin.text import WHOLE_CHECK_BYTES, without_nulls
 from engine.bundles.boundaries import FULL_UPPER_BOUND, parse_range
 from engine.errors import Rejection
 from engine.names import (
@@ -191,19 +191,6 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
 
 def _items(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
-
-
-def without_nulls(value: object) -> object:
-    """Return the value without null members and items, which older releases write where newer ones write nothing.
-
-    >>> without_nulls({"type": None, "consumers": [None, {"address": None}]})
-    {'consumers': [{}]}
-    """
-    if isinstance(value, dict):
-        return {name: without_nulls(member) for name, member in value.items() if member is not None}
-    if isinstance(value, list):
-        return [without_nulls(item) for item in value if item is not None]
-    return value
 
 
 def refuse_ends(bundle: str) -> Rejection | None:

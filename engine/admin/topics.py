@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
-from engine.admin.facts import BrokerStats, Count, Decoded, PartitionSums, Place, SubscriptionFacts, TopicFacts
+from engine.admin.facts import BrokerStats, Count, PartitionSums, Place, SubscriptionFacts, TopicFacts
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
 from engine.admin.text import (
     SET_ASIDE,
@@ -24,6 +24,7 @@ from engine.admin.text import (
     raw_object,
     repeated_members,
     value_problem,
+    without_nulls,
 )
 from engine.admin.topic_wire import (
     DOMAINS,
@@ -33,10 +34,9 @@ from engine.admin.topic_wire import (
     parsed_name,
     refuse_ends,
     unreadable_range,
-    without_nulls,
     without_slotless,
 )
-from engine.errors import Problem
+from engine.errors import Decoded, Problem
 from engine.names import refuse_namespace, refuse_range, refuse_subscription
 
 STATS: Final = "stats"

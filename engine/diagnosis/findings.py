@@ -10,9 +10,9 @@ from engine.answer import about
 from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.causes import counts, failover, in_hands, pace, reached_limits, slots
 from engine.diagnosis.causes.stalled import UNEXPLAINED
-from engine.diagnosis.known_bugs import KnownBug
+from engine.diagnosis.limits import Setting
 from engine.diagnosis.metered import METRICS_ONLY
-from engine.diagnosis.model import Cause, Diagnosis, RuledOut, Setting, Value, Verdict
+from engine.diagnosis.model import Cause, Diagnosis, KnownBug, RuledOut, Value, Verdict
 from engine.diagnosis.producing import HOT_PARTITION
 from engine.diagnosis.release import JudgedRelease
 from engine.diagnosis.seen import parent_of
@@ -146,8 +146,7 @@ class DiagnosisRow:
     namespace: Annotated[str, about("Tenant and namespace.")]
     subscription: Annotated[str, about("Name of the subscription.")]
     type: Annotated[
-        str,
-        about("Its type; None where nobody has connected since the topic was loaded."),
+        str, about("Its type; None where nobody has connected since the topic was loaded, unknown of metrics alone.")
     ]
     topic: Annotated[
         str, about("Full name of the topic where the first cause is worst, without the suffix of a partition.")

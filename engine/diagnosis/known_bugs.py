@@ -2,25 +2,19 @@
 
 A row fits where the cause has its symptom and the brokers can be of a release that it affects; where nothing shows
 their release, the symptom has to be one of its own. It stays a likeness: what a broker prints does not prove which of
-its lines was wrong. Releases are those of the release notes, or of the
-labels of the pull request that mended it; of a thread that is open, or that names no release, none is said.
+its lines was wrong. Releases are those of the release notes, or of the labels of the pull request that mended it; of a
+thread that is open, or that names no release, none is said.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Final
 
 from engine.admin.inference import Basis
-from engine.answer import about
+from engine.diagnosis.model import TWO_READINGS, Cause, KnownBug
+from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 from engine.releases import Release
-from engine.text import joined
-
-if TYPE_CHECKING:
-    from engine.diagnosis.model import Cause
-    from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 
 _SHARED: Final = frozenset({"Shared"})
 _KEYS: Final = frozenset({"Key_Shared"})
@@ -28,7 +22,6 @@ _SPREAD: Final = _SHARED | _KEYS
 _ONE: Final = frozenset({"Failover", "Exclusive"})
 _STALLED: Final = frozenset({"dispatcher_stalled"})
 _COUNTS: Final = frozenset({"counts_do_not_add_up"})
-_ANY: Final = frozenset({""})
 _LOST_READ: Final = frozenset({"read-without-cursor"})
 _NOBODY_READS: Final = frozenset({"nobody-reads"})
 _AUTUMN_2026: Final = (Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0, milestone=2))
@@ -37,41 +30,6 @@ _4_0: Final = Release(4, 0, 0, milestone=0)
 _POSITION: Final = re.compile(r"\d{1,18}:-?\d{1,18}", re.ASCII)
 _BATCH: Final = 1_000
 """Messages of a batch by default: a consumer that got one when it had a single permit is that far below 0."""
-_TWICE: Final = "stats and stats-internal of the topic, twice, some seconds apart, and the log of its broker"
-
-
-@dataclass(frozen=True, slots=True)
-class KnownBug:
-    """One fault. ``causes`` and ``symptoms`` are those of a cause ("" in ``symptoms``: also without one), and ``fits``
-    looks at its dispatcher. ``since``: the first release that is known to have it, None where nothing says so.
-    ``mended``: the first releases without it, one a line, () where none is known.
-    """
-
-    issue: Annotated[str, about("Its number at apache/pulsar.")]
-    what: Annotated[str, about("What happens.")]
-    causes: frozenset[str]
-    types: frozenset[str]
-    mended: tuple[Release, ...] = ()
-    since: Release | None = None
-    symptoms: frozenset[str] = _ANY
-    fits: Callable[[Dispatcher], bool] | None = None
-    attach: Annotated[str, about("What a report of it needs.")] = _TWICE
-
-    def affects(self, release: Release) -> bool:
-        """Whether a release has it."""
-        return (self.since is None or release >= self.since) and not (self.mended and release.has(*self.mended))
-
-    @property
-    def mended_in(
-        self,
-    ) -> Annotated[tuple[str, ...], about("The first releases without it, one a line; empty where none is known.")]:
-        return tuple(map(str, self.mended))
-
-    @property
-    def text(self) -> str:
-        """What is said of it: what happens, and which releases do not have it."""
-        mended = f"mended in {joined(self.mended_in)}" if self.mended else "no release is known to mend it"
-        return f"{self.issue}: {self.what}; {mended}"
 
 
 def _keeps_own_draining_slots(dispatcher: Dispatcher) -> bool:
@@ -127,9 +85,9 @@ KNOWN_BUGS: Final = (
     KnownBug("#26288", "permits are lost while consumers connect again (as in #26416 and #24418)",
              _STALLED | _COUNTS | {"no_permits", "keyshared_no_permits"}, _SPREAD, _AUTUMN_2026, fits=_lost_permits,
              symptoms=frozenset({"", "nobody-reads", "read-without-cursor", "read-waits-behind"}),
-             attach=f"{_TWICE}, with the times at which consumers connected"),
+             attach=f"{TWO_READINGS}, with the times at which consumers connected"),
     KnownBug("#26635", "one consumer whose connection is full holds up the reads for all others", _STALLED, _KEYS,
-             (Release(5, 0, 0),), symptoms=_NOBODY_READS, attach=f"{_TWICE}, and what its consumers were doing"),
+             (Release(5, 0, 0),), symptoms=_NOBODY_READS, attach=f"{TWO_READINGS}, and what its consumers were doing"),
     KnownBug("#24926", "dispatch that stopped at a full connection is not resumed when it empties (#26630)", _STALLED,
              _SHARED, (Release(5, 0, 0),), symptoms=_NOBODY_READS),
     KnownBug("#23845", "a slot that returns to its first owner drains for ever (#24736)",

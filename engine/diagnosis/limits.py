@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from engine.admin.facts import Snapshot
+from engine.answer import about
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, default_settings
-from engine.diagnosis.model import Setting
 from engine.names import PARTITION_SUFFIX
 from engine.producer_limit import limit_in_force
 
@@ -24,6 +24,18 @@ NOT_MODELLED: Final[Mapping[str, float | str]] = {
     "dispatcherMaxRoundRobinBatchSize": 20,
 }
 """Defaults of ``ServiceConfiguration`` in 4.2 for settings that the model does not read. 0 means no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The setting that controls a cause. ``value`` is the one in force, None where no answer has it; ``source`` says
+    where it was read, "" if unknown. ``default`` is Pulsar's, None for settings of clients.
+    """
+
+    name: str
+    value: Annotated[float | str | None, about("What is in force; null where no answer says it.")] = None
+    default: Annotated[float | str | None, about("Pulsar's default; null where there is none.")] = None
+    source: Annotated[str, about("Who set it; empty where no answer says it.")] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from engine.diagnosis.causes.consumers import NO_CONSUMERS
 from engine.diagnosis.causes.pace import CATCHING_UP, IDLE
 from engine.diagnosis.causes.reached_limits import SUBSCRIPTION
 from engine.diagnosis.model import Cause, Diagnosis, Numbers, Verdict, worst_first
-from engine.diagnosis.seen import NOBODY
+from engine.diagnosis.seen import UNKNOWN_TYPE
 from engine.names import namespace_of
 from engine.text import counted, joined, shell_line
 
@@ -39,7 +39,7 @@ def diagnosed_metrics(moments: Sequence[Moment]) -> list[Diagnosis]:
                 last[key] = topic, sub
     return worst_first(
         Diagnosis(
-            namespace_of(topic.name), sub.name, NOBODY, topic.name, 1, len(moments), sub.msg_backlog_entries,
+            namespace_of(topic.name), sub.name, UNKNOWN_TYPE, topic.name, 1, len(moments), sub.msg_backlog_entries,
             (_cause(topic, sub, before.get(key)),),
         )
         for key, (topic, sub) in last.items()

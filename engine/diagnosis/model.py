@@ -8,15 +8,18 @@ from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Final
 
 from engine.answer import about
-from engine.diagnosis.known_bugs import KnownBug
+from engine.diagnosis.limits import Setting
 from engine.diagnosis.release import ASSUMED, ReleaseSeen
-from engine.text import natural_key
+from engine.releases import Release
+from engine.text import joined, natural_key
 
 if TYPE_CHECKING:
     from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 
 Value = int | float | str | tuple[tuple[int, int], ...]
 Numbers = tuple[tuple[str, Value], ...]
+TWO_READINGS: Final = "stats and stats-internal of the topic, twice, some seconds apart, and the log of its broker"
+"""What a report of a fault needs at least."""
 
 
 class Verdict(Enum):
@@ -44,15 +47,37 @@ _RANKS: Final = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """The setting that controls a cause. ``value`` is the one in force, None where no answer has it; ``source`` says
-    where it was read, "" if unknown. ``default`` is Pulsar's, None for settings of clients.
+class KnownBug:
+    """One fault. ``causes`` and ``symptoms`` are those of a cause ("" in ``symptoms``: also without one), and ``fits``
+    looks at its dispatcher. ``since``: the first release that is known to have it, None where nothing says so.
+    ``mended``: the first releases without it, one a line, () where none is known.
     """
 
-    name: str
-    value: Annotated[float | str | None, about("What is in force; null where no answer says it.")] = None
-    default: Annotated[float | str | None, about("Pulsar's default; null where there is none.")] = None
-    source: Annotated[str, about("Who set it; empty where no answer says it.")] = ""
+    issue: Annotated[str, about("Its number at apache/pulsar.")]
+    what: Annotated[str, about("What happens.")]
+    causes: frozenset[str]
+    types: frozenset[str]
+    mended: tuple[Release, ...] = ()
+    since: Release | None = None
+    symptoms: frozenset[str] = frozenset({""})
+    fits: Callable[[Dispatcher], bool] | None = None
+    attach: Annotated[str, about("What a report of it needs.")] = TWO_READINGS
+
+    def affects(self, release: Release) -> bool:
+        """Whether a release has it."""
+        return (self.since is None or release >= self.since) and not (self.mended and release.has(*self.mended))
+
+    @property
+    def mended_in(
+        self,
+    ) -> Annotated[tuple[str, ...], about("The first releases without it, one a line; empty where none is known.")]:
+        return tuple(map(str, self.mended))
+
+    @property
+    def text(self) -> str:
+        """What is said of it: what happens, and which releases do not have it."""
+        mended = f"mended in {joined(self.mended_in)}" if self.mended else "no release is known to mend it"
+        return f"{self.issue}: {self.what}; {mended}"
 
 
 @dataclass(frozen=True, slots=True)

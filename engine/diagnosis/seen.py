@@ -19,6 +19,8 @@ from engine.diagnosis.release import ReleaseSeen, release_seen
 from engine.names import PARTITION_SUFFIX, partition_index
 
 NOBODY: Final = "None"
+UNKNOWN_TYPE: Final = "unknown"
+"""Metrics do not have the type."""
 SHARED: Final = "Shared"
 KEY_SHARED: Final = "Key_Shared"
 FAILOVER: Final = "Failover"
@@ -32,12 +34,17 @@ INTERNAL_SUBSCRIPTIONS: Final = ("__compaction",)
 
 
 class Reading(Struct, frozen=True):
-    """One dispatcher at one moment."""
+    """One dispatcher at one moment.
+
+    ``waits_for`` is the topic that a segment of a scalable topic waits for: this subscription must have read it to its
+    end before anybody is given the segment. "" for none, and for all other topics.
+    """
 
     at_ms: int | None
     topic: TopicFacts
     subscription: SubscriptionFacts
     ledger: LedgerFacts | None
+    waits_for: str = ""
 
     @property
     def cursor(self) -> CursorFacts | None:
@@ -454,13 +461,36 @@ def readings_of(moment: Moment) -> MomentReadings:
     full: dict[Key, Reading] = {}
     listed: dict[Key, Reading] = {}
     ledgers = moment.snapshot.ledgers
+    waits = _waiting_segments(moment.snapshot)
     for topic in moment.snapshot.topics.values():
         into = listed if topic.kind == "broker-stats" else full
         for sub in topic.subscriptions:
             if not _is_internal(topic.name, sub.name):
-                reading = Reading(moment.at_ms, topic, sub, ledgers.get(topic.name))
+                waits_for = waits.get((topic.name, sub.name), "")
+                reading = Reading(moment.at_ms, topic, sub, ledgers.get(topic.name), waits_for)
                 into[topic.namespace, sub.name, topic.name] = reading
     return MomentReadings(full, listed)
+
+
+def _waiting_segments(snapshot: Snapshot) -> dict[tuple[str, str], str]:
+    """By topic and subscription of a segment that is printed as blocked, the topic that it waits for."""
+    waits: dict[tuple[str, str], str] = {}
+    if not snapshot.scalable:
+        return waits
+    from engine.scalable.model import backing_topic
+    from engine.scalable.reported import blocked_in, held_back_by, known_drained
+
+    for facts in snapshot.scalable.values():
+        layout = facts.layout()
+        if layout is None or facts.statistics is None:
+            continue
+        for name, reported in facts.statistics.subscriptions.items():
+            blocked = blocked_in(layout, reported)
+            causes = held_back_by(layout, known_drained(layout, reported)) if blocked else {}
+            for one in blocked & causes.keys():
+                segment, root = layout.segments[one], layout.segments[causes[one]]
+                waits[backing_topic(facts.topic, segment), name] = backing_topic(facts.topic, root)
+    return waits
 
 
 def subscriptions_seen(

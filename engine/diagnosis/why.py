@@ -64,6 +64,8 @@ DECIDERS: Final = (
     Decider(connections.LOST_PARTITIONS, "consumers of other partitions are not connected to these", _ALL,
             connections.lost_partitions),
     Decider(consumers.NO_CONSUMERS, "nobody is connected", _ALL, consumers.no_consumers),
+    Decider(draining.SEGMENT_WAITS, "a segment waits until one that it descends from is read", _ALL,
+            draining.segment_waits),
     Decider(reached_limits.BROKER, "the whole broker has too many unacknowledged messages", _SPREAD,
             reached_limits.broker_limit),
     Decider(reached_limits.SUBSCRIPTION, "the subscription has too many unacknowledged messages", _SPREAD,

@@ -13,8 +13,26 @@ from engine.failover.model import Consumer
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import DeclaredRanges
-from engine.lint.model import Finding, KeyCase, NamespaceCase, Rule, Severity, SubscriptionCase, World, in_order
-from engine.lint.opened import NOTHING_REPORTED, Reported, key_cases, namespace_cases, subscription_cases, world_of
+from engine.lint.model import (
+    Finding,
+    KeyCase,
+    NamespaceCase,
+    Rule,
+    ScalableCase,
+    Severity,
+    SubscriptionCase,
+    World,
+    in_order,
+)
+from engine.lint.opened import (
+    NOTHING_REPORTED,
+    Reported,
+    key_cases,
+    namespace_cases,
+    scalable_cases,
+    subscription_cases,
+    world_of,
+)
 from engine.lint.rules import (
     bandwidth_limit_overflow,
     bundle_hot_topic,
@@ -32,6 +50,15 @@ from engine.lint.rules import (
     key_points_lost,
     producers_full,
     producers_mixed_key_routing,
+    scalable_few_buckets,
+    scalable_invalid_policy,
+    scalable_kept_segments,
+    scalable_keyless,
+    scalable_max_segments,
+    scalable_merge_window,
+    scalable_min_segments,
+    scalable_old_rates,
+    scalable_split_merges,
     setting_not_read,
     setting_unknown,
     setting_without_use,
@@ -86,8 +113,19 @@ NAMESPACE_RULES: Final[tuple[Rule[NamespaceCase], ...]] = (
     topic_crc32_twins.RULE,
     topic_lookup_fails.RULE,
 )
+SCALABLE_RULES: Final[tuple[Rule[ScalableCase], ...]] = (
+    scalable_few_buckets.RULE,
+    scalable_invalid_policy.RULE,
+    scalable_kept_segments.RULE,
+    scalable_keyless.RULE,
+    scalable_max_segments.RULE,
+    scalable_merge_window.RULE,
+    scalable_min_segments.RULE,
+    scalable_split_merges.RULE,
+)
 WORLD_RULES: Final[tuple[Rule[World], ...]] = (
     bandwidth_limit_overflow.RULE,
+    scalable_old_rates.RULE,
     setting_not_read.RULE,
     setting_unknown.RULE,
     setting_without_use.RULE,
@@ -95,7 +133,13 @@ WORLD_RULES: Final[tuple[Rule[World], ...]] = (
     shedder_alone.RULE,
     shedder_margin.RULE,
 )
-ALL_RULES: Final[tuple[RuleFacts, ...]] = (*WORLD_RULES, *SUBSCRIPTION_RULES, *KEY_RULES, *NAMESPACE_RULES)
+ALL_RULES: Final[tuple[RuleFacts, ...]] = (
+    *WORLD_RULES,
+    *SUBSCRIPTION_RULES,
+    *KEY_RULES,
+    *NAMESPACE_RULES,
+    *SCALABLE_RULES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +149,7 @@ class RuleSet:
     subscription: tuple[Rule[SubscriptionCase], ...] = SUBSCRIPTION_RULES
     key: tuple[Rule[KeyCase], ...] = KEY_RULES
     namespace: tuple[Rule[NamespaceCase], ...] = NAMESPACE_RULES
+    scalable: tuple[Rule[ScalableCase], ...] = SCALABLE_RULES
     world: tuple[Rule[World], ...] = WORLD_RULES
 
 
@@ -133,6 +178,7 @@ def rule_set(ids: Collection[str] | None) -> RuleSet | Rejection:
         tuple(rule for rule in SUBSCRIPTION_RULES if rule.id in ids),
         tuple(rule for rule in KEY_RULES if rule.id in ids),
         tuple(rule for rule in NAMESPACE_RULES if rule.id in ids),
+        tuple(rule for rule in SCALABLE_RULES if rule.id in ids),
         tuple(rule for rule in WORLD_RULES if rule.id in ids),
     )
 
@@ -154,6 +200,11 @@ def lint_key_subscription(case: KeyCase, rules: Iterable[Rule[KeyCase]] = KEY_RU
 
 def lint_namespace(case: NamespaceCase, rules: Iterable[Rule[NamespaceCase]] = NAMESPACE_RULES) -> tuple[Finding, ...]:
     """The findings about one namespace. O(t log b) for t topics in b bundles, more for bundles above a limit."""
+    return _run(case, rules)
+
+
+def lint_scalable(case: ScalableCase, rules: Iterable[Rule[ScalableCase]] = SCALABLE_RULES) -> tuple[Finding, ...]:
+    """The findings about one scalable topic. O(segments + subscriptions)."""
     return _run(case, rules)
 
 
@@ -190,6 +241,9 @@ def lint(
     if rules.namespace:
         for namespace_case in namespace_cases(state, world, reported, namespace):
             findings += lint_namespace(namespace_case, rules.namespace)
+    if rules.scalable:
+        for scalable in scalable_cases(state, world, reported, namespace):
+            findings += lint_scalable(scalable, rules.scalable)
     return in_order(findings)
 
 

@@ -30,8 +30,12 @@ from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
 from engine.lint.topics import picked, places_by_bundle, sessions_at, traffic_of
+from engine.names import namespace_of
 from engine.producer_limit import NO_LIMIT, ProducerLimit
 from engine.releases import SETTINGS
+from engine.scalable.model import Kind as SubscriptionKind
+from engine.scalable.model import Layout
+from engine.scalable.settings import AutoScaleSettings
 
 Case = TypeVar("Case")
 _ALL_OF_A_BROKER: Final = 300
@@ -125,7 +129,7 @@ class World:
 
     ``shedder`` and ``placement`` are the strategies of the modular one by their class names, "" where no answer says.
     ``configuration`` are the settings that answers or files name, as texts. ``has_topics`` is False where settings
-    are all that is judged.
+    are all that is judged. ``has_scalable_topics``: some topic's load records matter.
     """
 
     settings: BrokerSettings = field(default_factory=BrokerSettings)
@@ -135,6 +139,7 @@ class World:
     placement: str = ""
     configuration: Mapping[str, str] = field(default_factory=dict)
     has_topics: bool = True
+    has_scalable_topics: bool = False
 
     @property
     def names_are_chosen(self) -> bool:
@@ -386,3 +391,38 @@ class NamespaceCase:
         """The range text of the bundle that holds a hash, "" where no answer lists it."""
         at = self.bundles.index_of(topic_hash)
         return str(self.bundles[at]) if at >= 0 and self.lists(self.bundles[at]) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class OneBucket:
+    """A segment that consumers of a subscription share, where messages went only to ``consumer``, which has bucket 0.
+
+    ``msgs_per_sec`` are those; ``consumers`` counts all that have buckets of it.
+    """
+
+    subscription: str
+    segment_id: int
+    consumer: str
+    consumers: int
+    msgs_per_sec: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScalableCase:
+    """One scalable topic: its layout, the settings of automatic scaling in force, and who is registered.
+
+    ``subscriptions`` has kind and number of consumers of each. ``retention_minutes`` is None where no answer has the
+    policies of the namespace; negative keeps everything.
+    """
+
+    world: World
+    topic: str
+    layout: Layout
+    settings: AutoScaleSettings
+    subscriptions: Mapping[str, tuple[SubscriptionKind, int]] = field(default_factory=dict)
+    retention_minutes: int | None = None
+    one_bucket: tuple[OneBucket, ...] = ()
+
+    def where(self, subscription: str = "", consumer: str = "") -> Where:
+        """A place in the topic."""
+        return Where(namespace_of(self.topic), subscription, topic=self.topic, consumer=consumer, topics=1)

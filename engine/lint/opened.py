@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -10,10 +10,11 @@ from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, Namesp
 from engine.bundles.plan import LoadManager
 from engine.cluster.bundles import topic_loads
 from engine.cluster.keys.state import KeySubscription
+from engine.cluster.scalable.state import ScalableTopic
 from engine.cluster.state import ClusterState, behaviour_in, producer_limit
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer as KeyConsumer
-from engine.lint.model import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
+from engine.lint.model import KeyCase, NamespaceCase, OneBucket, ProducedTopic, ScalableCase, SubscriptionCase, World
 from engine.names import namespace_of
 
 
@@ -35,7 +36,8 @@ class Reported:
     ``known_bundles``: namespace -> the range texts that answers list, None when they list all bundles of the state.
     ``sessions``: name of topic or partition -> producers + consumers. ``client_versions``: topic without partition
     suffix -> those of its producers; ``producers`` likewise -> how many each partition has. ``configuration``: settings
-    as texts. ``unexplained``: subscriptions whose reported ranges no selector gives.
+    as texts. ``unexplained``: subscriptions whose reported ranges no selector gives. ``retention_minutes``: namespace
+    -> that of its policies. ``one_bucket``: scalable topic -> shared segments of which one consumer gets all messages.
     """
 
     known_bundles: Mapping[str, frozenset[str]] | None = None
@@ -47,6 +49,8 @@ class Reported:
     placement: str = ""
     configuration: Mapping[str, str] = field(default_factory=dict)
     unexplained: tuple[ReportedRanges, ...] = ()
+    retention_minutes: Mapping[str, int] = field(default_factory=dict)
+    one_bucket: Mapping[str, tuple[OneBucket, ...]] = field(default_factory=dict)
 
 
 NOTHING_REPORTED: Final = Reported()
@@ -62,6 +66,7 @@ def world_of(state: ClusterState, reported: Reported) -> World:
         reported.placement,
         reported.configuration,
         bool(state.topics or state.namespaces),
+        bool(state.scalable_topics),
     )
 
 
@@ -122,6 +127,31 @@ def namespace_cases(
             tuple(sessions.get(topic, 0) for topic in loads.names) if sessions else (),
             _produced(state, name, reported),
         )
+
+
+def scalable_cases(
+    state: ClusterState, world: World, reported: Reported, namespace: str | None = None
+) -> Iterator[ScalableCase]:
+    """The scalable topics."""
+    for topic in state.scalable_topics:
+        own = namespace_of(topic.topic)
+        if namespace in (None, own):
+            yield scalable_case(topic, world, reported.retention_minutes.get(own), reported.one_bucket.get(topic.topic))
+
+
+def scalable_case(
+    topic: ScalableTopic, world: World, retention_minutes: int | None, one_bucket: Sequence[OneBucket] | None
+) -> ScalableCase:
+    running = topic.running
+    return ScalableCase(
+        world,
+        topic.topic,
+        running.layout,
+        running.settings,
+        {name: (group.kind, len(group.names)) for name, group in running.groups.items()},
+        retention_minutes,
+        tuple(one_bucket or ()),
+    )
 
 
 def unfit_bundles(state: ClusterState) -> tuple[Rejection, ...]:

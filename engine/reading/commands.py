@@ -113,6 +113,7 @@ def command_in(line: str) -> Command | None:
     """
     if len(line) > LONGEST_COMMAND:
         return None
+    line = line.encode(errors="replace").decode()  # a byte that was no text has no place in an address
     found = _LOOP.search(line)
     loop = found[1] if found is not None else ""
     address = _ADDRESS.search(line)

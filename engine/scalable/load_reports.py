@@ -6,11 +6,23 @@ threshold of the last record is never seen, and the time of the record says how 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 INTERVAL_SECONDS: Final = 10
+INTERVAL: Final = "scalableTopicLoadReportIntervalSeconds"
 CHANGE_THRESHOLD: Final = 0.25
+
+
+def interval_seconds(configuration: Mapping[str, str]) -> int | None:
+    """The seconds between two looks by a broker's settings, None where they lack it.
+
+    >>> interval_seconds({INTERVAL: "30"}), interval_seconds({})
+    (30, None)
+    """
+    text = configuration.get(INTERVAL, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 @dataclass(frozen=True, slots=True)

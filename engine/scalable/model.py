@@ -77,21 +77,30 @@ class Layout:
         """The parents that are still listed."""
         return tuple(self.segments[parent] for parent in segment.parent_ids if parent in self.segments)
 
-    def ancestors(self, segment_id: int) -> tuple[int, ...]:
-        """The listed segments that this one descends from, itself first, generation by generation; unknown: none.
+    def children(self) -> dict[int, list[int]]:
+        """The children of the segments that have some, by the parents that they list."""
+        children: dict[int, list[int]] = {}
+        for segment in self.segments.values():
+            for parent in segment.parent_ids:
+                if parent in self.segments:
+                    children.setdefault(parent, []).append(segment.segment_id)
+        return children
+
+    def ancestors(self, *segment_ids: int) -> tuple[int, ...]:
+        """The listed segments that these descend from, themselves first, generation by generation; unknown: none.
 
         Reported layouts can be wrong: a segment that is its own ancestor is met once.
         """
-        return self._reached(segment_id, lambda segment: segment.parent_ids)
+        return self._reached(segment_ids, lambda segment: segment.parent_ids)
 
     def lineage(self, segment_id: int) -> tuple[int, ...]:
         """A listed segment with all its ancestors and descendants, sorted; unknown: none."""
-        descendants = self._reached(segment_id, lambda segment: segment.child_ids)
+        descendants = self._reached((segment_id,), lambda segment: segment.child_ids)
         return tuple(sorted({*self.ancestors(segment_id), *descendants}))
 
-    def _reached(self, segment_id: int, neighbours: Callable[[Segment], tuple[int, ...]]) -> tuple[int, ...]:
+    def _reached(self, segment_ids: Iterable[int], neighbours: Callable[[Segment], tuple[int, ...]]) -> tuple[int, ...]:
         met: dict[int, None] = {}
-        generation = [segment_id]
+        generation = list(segment_ids)
         while generation:
             generation = [one for one in generation if one in self.segments and one not in met]
             met.update(dict.fromkeys(generation))

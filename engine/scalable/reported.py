@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from engine.scalable.load_reports import LoadRecord, Rates
@@ -36,22 +37,72 @@ def known_drained(layout: Layout, reported: TopicSubscription) -> frozenset[int]
     """The sealed segments that a controller must know as drained, for it prints these segments as blocked.
 
     An undrained segment blocks everything below it that is not drained itself. Where two ancestors could be what
-    blocks, the one with a backlog or a consumer does.
+    blocks, the one with a backlog or a consumer does. O(segments + parents).
     """
-    if all(one.active for one in layout.segments.values()):
-        return frozenset()
-    blocked = {one for one in layout.segments if (seen := reported.segments.get(str(one))) and seen.blocked}
+    sealed = frozenset(one.segment_id for one in layout.segments.values() if not one.active)
+    if not sealed:
+        return sealed
+    blocked = blocked_in(layout, reported)
     given = {one for consumer in reported.consumers for one in consumer.segmentIds}
     free = [one.segment_id for one in layout.segments.values() if one.active and one.segment_id not in blocked]
-    drained_above = {ancestor for one in free for ancestor in layout.ancestors(one)}
-    possible = {one.segment_id for one in layout.segments.values() if not one.active} - drained_above
+    possible = sealed - set(layout.ancestors(*free))
     undrained = {one for one in possible if one in blocked or one in given or seen_on(reported, one).msgBacklog > 0}
-    for one in sorted(blocked):
-        ancestors = set(layout.ancestors(one)) - {one}
-        if not ancestors & undrained:
-            undrained |= ancestors & possible
-    sealed = (one.segment_id for one in layout.segments.values() if not one.active)
-    return frozenset(one for one in sealed if one not in undrained)
+    children = layout.children()
+    explained = _below(children, undrained, set())
+    searched: set[int] = set()
+    for one in sorted(blocked - explained):
+        if one in explained:
+            continue
+        # What an earlier search met explains nothing, or all below it is explained.
+        found = _above(layout, one, searched) & possible
+        undrained |= found
+        _below(children, found, explained)
+    return sealed - undrained
+
+
+def blocked_in(layout: Layout, reported: TopicSubscription) -> set[int]:
+    """The listed segments that are printed as blocked."""
+    return {one for one in layout.segments if (seen := reported.segments.get(str(one))) and seen.blocked}
+
+
+def held_back_by(layout: Layout, drained: Collection[int]) -> dict[int, int]:
+    """For each segment that waits, one that it descends from, is not drained, and does not wait itself.
+
+    Of several the one with the smallest id. Segments that are each other's ancestors have none. O(n log n).
+    """
+    children = layout.children()
+    undrained = sorted(one for one in layout.segments if one not in drained)
+    waiting = _below(children, undrained, set())
+    causes: dict[int, int] = {}
+    for root in undrained:
+        generation = [] if root in waiting else [root]
+        while generation:
+            below = dict.fromkeys(child for one in generation for child in children.get(one, ()))
+            generation = [one for one in below if one not in causes]
+            causes |= dict.fromkeys(generation, root)
+    return {one: root for one, root in causes.items() if one not in drained}
+
+
+def _below(children: Mapping[int, Sequence[int]], starts: Iterable[int], met: set[int]) -> set[int]:
+    """Add the descendants of segments to those that were met before, below which nothing is new."""
+    generation = list(starts)
+    while generation:
+        below = dict.fromkeys(child for one in generation for child in children.get(one, ()))
+        generation = [one for one in below if one not in met]
+        met.update(generation)
+    return met
+
+
+def _above(layout: Layout, segment_id: int, searched: set[int]) -> set[int]:
+    """The ancestors of a segment that no search has met yet."""
+    found: set[int] = set()
+    generation = [segment_id]
+    while generation:
+        above = {one.segment_id for each in generation for one in layout.parents(layout.segments[each])}
+        generation = list(above - searched - {segment_id})
+        searched.update(generation)
+        found.update(generation)
+    return found
 
 
 def seen_on(reported: TopicSubscription, segment_id: int) -> SubscribedSegment:

@@ -16,6 +16,8 @@ METRICS: Final = ("msgRateIn", "byteRateIn", "msgRateOut", "byteRateOut")
 """The four rates in the order in which limits are compared; the first of equal scores names the reason."""
 BROKER_PREFIX: Final = "scalableTopic"
 """A setting of broker.conf is this and the field's name with a capital letter."""
+MAX_BUCKETS: Final = "scalableTopicEntryBucketMaxPerSegment"
+"""The one setting that no namespace or topic overrides, and no statistics print."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +120,14 @@ _LIMIT_NAMES: Final = (
     "MsgRateOutThreshold",
     "BytesRateOutThreshold",
 )
+
+
+def max_buckets(printed: str | None) -> int:
+    """What a segment may have at most, by a broker's setting; the default for a text that is no such number.
+
+    >>> max_buckets("64"), max_buckets("none"), max_buckets(None)
+    (64, 1024, 1024)
+    """
+    text = printed or ""
+    default = AutoScaleSettings().entryBucketMaxPerSegment
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 and int(text) > 0 else default

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from engine.admin.client_facts import ClientFacts
 from engine.admin.facts import Snapshot
-from engine.admin.publishers import ClientFacts
+from engine.admin.moments import Moment, combined
+from engine.admin.scalable import ScalableFacts
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.plan import LoadManager
 from engine.cluster.state import ClusterState
 from engine.config import behaviour_of
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer
-from engine.lint.model import Finding, NamespaceCase, ProducedTopic, World
-from engine.lint.opened import Reported, ReportedRanges, key_case
+from engine.lint.doctor import lint_scalable
+from engine.lint.model import Finding, NamespaceCase, OneBucket, ProducedTopic, World
+from engine.lint.opened import Reported, ReportedRanges, key_case, scalable_case
 from engine.lint.rules import key_hash_resonance, producers_full
 from engine.names import PARTITION_SUFFIX, TopicName, namespace_of, parse_topic_name, partition_index
 from engine.producer_limit import limit_of
+from engine.scalable.statistics import SegmentSubscription, bare_name
 from engine.scenarios.key_subscriptions import KeyGroup, gather_keys, key_subscriptions_of
 from engine.scenarios.opening import producer_policies, topics_of
+from engine.scenarios.scalable_topics import scalable_topics_of
+from engine.views.scalable.view import Dealt, dealt_subscriptions
 
 _MANAGERS: Final[Mapping[str, LoadManager]] = {
     "ModularLoadManagerImpl": "modular",
@@ -45,7 +51,59 @@ def reported_facts(snapshot: Snapshot, state: ClusterState, clients: ClientFacts
         placement=_class_name(snapshot, "loadBalancerLoadPlacementStrategy"),
         configuration=snapshot.configuration,
         unexplained=_overlapping(snapshot, state),
+        retention_minutes=_retention(snapshot),
+        one_bucket={name: shares for name, facts in snapshot.scalable.items() if (shares := one_bucket(facts))},
     )
+
+
+def scalable_findings(moments: Sequence[Moment], world: World, namespace: str) -> Iterator[Finding]:
+    """What the rules about scalable topics find in one namespace, without the rest of the state."""
+    snapshot = combined(moments)
+    topics, _ = scalable_topics_of(snapshot, moments[-1].at_ms)
+    retention = _retention(snapshot).get(namespace)
+    for topic in topics:
+        if namespace_of(topic.topic) == namespace:
+            shares = one_bucket(snapshot.scalable[topic.topic])
+            yield from lint_scalable(scalable_case(topic, world, retention, shares))
+
+
+def one_bucket(facts: ScalableFacts) -> tuple[OneBucket, ...]:
+    """The shared segments of a topic of which the consumer with bucket 0 gets all messages, by reported rates.
+
+    The rate of a consumer on a segment is in the segment's statistics; those of the topic add up over its segments, and
+    tell it only where a consumer has one.
+    """
+    layout, statistics = facts.layout(), facts.statistics
+    if layout is None or statistics is None:
+        return ()
+    found: list[OneBucket] = []
+    for one in dealt_subscriptions(statistics, layout):
+        for segment_id, owners in one.owners.items():
+            names = tuple(dict.fromkeys(name for name in owners if name is not None))
+            if len(names) < 2:
+                continue
+            rates = _rates(facts, one, segment_id)
+            known = [rates.get(name) for name in names]
+            if known[0] and not any(rate is None or rate for rate in known[1:]):
+                found.append(OneBucket(one.name, segment_id, names[0], len(names), known[0]))
+    return tuple(found)
+
+
+def _rates(facts: ScalableFacts, one: Dealt, segment_id: int) -> dict[str, float]:
+    """What consumers get of a segment by their names, where it is known."""
+    closer = facts.segments.get(segment_id)
+    if closer is not None:
+        consumers = closer.subscriptions.get(one.name, SegmentSubscription()).consumers
+        return {bare_name(consumer.consumerName, segment_id): consumer.msgRateOut for consumer in consumers}
+    reported = one.reported.consumers
+    return {consumer.consumerName: consumer.msgRateOut for consumer in reported if consumer.segmentIds == (segment_id,)}
+
+
+def _retention(snapshot: Snapshot) -> dict[str, int]:
+    """The minutes that policies of namespaces keep messages."""
+    policies = ((name, members.get("retention_policies")) for name, members in snapshot.namespace_policies.items())
+    times = ((name, policy.get("retentionTimeInMinutes")) for name, policy in policies if isinstance(policy, dict))
+    return {name: minutes for name, minutes in times if isinstance(minutes, int)}
 
 
 def partitioned_findings(snapshot: Snapshot, world: World, namespace: str) -> Iterator[Finding]:

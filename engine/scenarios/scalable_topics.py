@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from engine.admin.facts import Snapshot
 from engine.admin.scalable import ScalableFacts
 from engine.cluster.scalable.evolve import begun_topic
 from engine.cluster.scalable.opening import seen_event
 from engine.cluster.scalable.state import ScalableTopic
 from engine.scalable.model import Layout
-from engine.scalable.settings import AutoScaleSettings
+from engine.scalable.settings import MAX_BUCKETS, max_buckets
 from engine.scalable.statistics import TopicStatistics
 from engine.scenarios.subscriptions import SCALABLE_TOPICS
 from engine.views.failover.model import Notice
-
-MAX_BUCKETS: Final = "scalableTopicEntryBucketMaxPerSegment"
 
 
 def scalable_topics_of(snapshot: Snapshot, now_ms: int | None) -> tuple[tuple[ScalableTopic, ...], list[Notice]]:
@@ -45,14 +41,3 @@ def _latest_ms(facts: ScalableFacts, layout: Layout) -> int:
     segments = layout.segments.values()
     times += [max(one.created_at_ms, one.sealed_at_ms) for one in segments]
     return max((time for time in times if time is not None), default=0)
-
-
-def max_buckets(printed: str | None) -> int:
-    """What a segment may have at most, by a broker's setting; the default for a text that is no such number.
-
-    >>> max_buckets("64"), max_buckets("none"), max_buckets(None)
-    (64, 1024, 1024)
-    """
-    text = printed or ""
-    default = AutoScaleSettings().entryBucketMaxPerSegment
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 and int(text) > 0 else default

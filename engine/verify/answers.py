@@ -14,7 +14,8 @@ from typing import Final
 
 from engine.admin.documents import OpenedFile, opened_file
 from engine.admin.earlier import EarlierAnswers, remembered
-from engine.admin.files import AnswerFile, FilesRead, read_files
+from engine.admin.files import AnswerFile
+from engine.admin.folders import FilesRead, read_files
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_load_report
 from engine.admin.namespaces import decode_hash_positions, decode_runtime_configuration, decode_topic_list

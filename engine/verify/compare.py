@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from engine.admin.earlier import EarlierAnswers, remembered
-from engine.admin.facts import Decoded, Snapshot, TopicFacts
+from engine.admin.facts import Snapshot, TopicFacts
 from engine.admin.inference import InferredLevels, keeps_first_connected
 from engine.admin.inferred_release import NOTHING_INFERRED, InferredRelease, inferred_release
 from engine.admin.kinds import AnswerKind, is_scalar
@@ -18,7 +18,7 @@ from engine.admin.release_signs import signs_in
 from engine.admin.text import raw_object
 from engine.admin.topics import broker_stats_of
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
-from engine.errors import InputError, Problem, Rejection
+from engine.errors import Decoded, InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import is_segment
 from engine.verify.answers import Answer, Answers, read_folder
@@ -41,6 +41,7 @@ from engine.verify.consumers import (
 from engine.verify.key_ranges import compare_key_ranges
 from engine.verify.reasons import with_reasons
 from engine.verify.report import Difference, FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource
+from engine.verify.scalable import KINDS, compare_scalable
 from engine.verify.statistics import (
     Statistics,
     compare_aggregate,
@@ -53,9 +54,6 @@ NOT_MODELLED: Final = {
     AnswerKind.LOOKUP: "look-ups of owners",
     AnswerKind.INTERNAL_STATS: "internal statistics",
     AnswerKind.NAMED_INTERNAL_STATS: "internal statistics",
-    AnswerKind.SCALABLE_RECORD: "records of scalable topics",
-    AnswerKind.SCALABLE_STATS: "statistics of scalable topics",
-    AnswerKind.SEGMENT_STATS: "statistics of segments",
     AnswerKind.OTHER: "answers of other kinds",
     AnswerKind.NO_JSON: "answers that are not JSON",
     AnswerKind.ERROR: "refusals of requests that are not recorded",
@@ -90,16 +88,18 @@ def verify_answers(
     """
     behaviours, source = behaviours_for(pulsar_version, answers.version, answers.version_source, _inferred(answers))
     candidates = rules_for(behaviours, answers.settings, try_flag=answers.flag_source == "tried")
+    scalable, problems = compare_scalable(answers)
     comparisons = [_Comparison(answers, rules, earlier) for rules in candidates]
     for comparison in comparisons:
         comparison.run()
+        comparison.ledger.add(scalable)
     comparisons.sort(key=lambda comparison: score(comparison.ledger))
     best = comparisons[0]
 
     def differences_under(rules: Rules) -> list[Difference]:
         comparison = _Comparison(answers, rules, earlier)
         comparison.run()
-        return comparison.ledger.differences
+        return [*comparison.ledger.differences, *scalable.differences]
 
     differences = tuple(best.ledger.differences)
     if any(map(is_explained, differences)):
@@ -114,7 +114,7 @@ def verify_answers(
         tallies=best.ledger.tallies(),
         differences=differences,
         not_compared=tuple(sorted(best.ledger.skipped.items())),
-        problems=(*answers.problems, *best.problems),
+        problems=(*answers.problems, *best.problems, *problems),
         fits=fits if len(fits) > 1 else (),
     )
 
@@ -334,7 +334,7 @@ class _Comparison:
                 _compare_load_report(ledger, answer)
             case AnswerKind.NO_JSON:
                 _see_text(compared, answer)
-            case _:
+            case _ if answer.kind not in KINDS:
                 ledger.skip(NOT_MODELLED.get(answer.kind, NOT_MODELLED[AnswerKind.OTHER]))
         return compared
 

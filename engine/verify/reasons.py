@@ -27,6 +27,9 @@ _ADDED_UP: Final = frozenset(
         FactKind.SUBSCRIPTION_SUM,
         FactKind.CONSUMER_ENTRIES,
         FactKind.DRAINING_COUNT,
+        FactKind.SEGMENTS_DEALT,
+        FactKind.SEGMENTS_ATTACHED,
+        FactKind.SEGMENT_OWNERS,
     }
 )
 Place = tuple[str, str, str]

@@ -43,6 +43,14 @@ class FactKind(Enum):
     OWNED_DISJOINT = "owned bundles that do not overlap"
     REPORT_TOTALS = "totals of a load report"
     REPORT_ORDER = "order of bundles in a load report"
+    SEGMENT_TILES = "active segments that tile the ring"
+    SEGMENT_DESCENT = "segments by those they were made of"
+    BUCKET_BORDERS = "borders of a segment's buckets"
+    SEGMENT_LISTED = "segment in statistics as in its record"
+    SEGMENTS_DEALT = "segments of a consumer"
+    SEGMENTS_ATTACHED = "segments of a QUEUE consumer"
+    SEGMENTS_WAIT = "segments that wait for others"
+    SEGMENT_OWNERS = "consumers attached to a segment"
 
 
 ReasonCode = Literal["flag", "release", "old-statistics", "mixed-statistics"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.admin.earlier import EarlierAnswers
-from engine.admin.facts import Decoded, TopicFacts
+from engine.admin.facts import TopicFacts
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import BundleReport
 from engine.admin.publishers import PublishedPartitions, PublishedTopic, decode_named_publishers, publishers_of
@@ -21,7 +21,7 @@ from engine.admin.text import raw_object
 from engine.admin.topics import decode_named_stats, partitioned_stats_of, topic_stats_of
 from engine.balance.splitting.modular import visiting_order
 from engine.config import ReleaseBehaviour
-from engine.errors import Problem
+from engine.errors import Decoded, Problem
 from engine.hashing import java_string_hash
 from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT
 from engine.routing.publishers import PublisherGroups, PublisherStats

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from engine.admin.moments import Moment
 from engine.admin.shed_inputs import shed_inputs_of
+from engine.answer import columns_of
 from engine.cluster.state import ClusterState
 from engine.compare.verdict import Evenness, evenness
 from engine.diagnosis.model import Diagnosis
@@ -17,6 +18,8 @@ from engine.views.brokers.model import BrokersQuestion
 from engine.views.brokers.view import brokers_input, brokers_view
 from engine.views.bundles.model import BalanceQuestion
 from engine.views.bundles.view import balance_view
+from engine.views.scalable.figures import TopicFigures, figures_of, worst_first
+from engine.views.scalable.model import ScalableView
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Family:
     name: str
     meaning: str
     samples: tuple[Sample, ...]
-    kind: Literal["gauge", "counter"] = "gauge"
+    kind: Literal["gauge", "counter", "info"] = "gauge"
 
 
 MOST_SERIES: Final = 2_000
@@ -51,13 +54,15 @@ Labels = tuple[tuple[str, str], ...]
 class Pictured:
     """One reading of a cluster: the opened state, the reported subscriptions and their diagnoses.
 
-    ``agreement``: for each kind of fact, how many were compared with the model, and how many agree.
+    ``agreement``: for each kind of fact, how many were compared with the model, and how many agree. ``scalable`` are
+    the scalable topics as they were printed.
     """
 
     state: ClusterState
     seen: tuple[Moment, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
     agreement: tuple[tuple[str, int, int], ...] = ()
+    scalable: tuple[ScalableView, ...] = ()
 
 
 def cluster_families(picture: Pictured) -> tuple[Family, ...]:
@@ -67,6 +72,7 @@ def cluster_families(picture: Pictured) -> tuple[Family, ...]:
         *_of_subscriptions(picture.state, limited),
         *_of_causes(picture.diagnoses, limited),
         *_of_agreement(picture.agreement),
+        *_of_scalable(picture.scalable, limited),
         *_of_splits(picture.state, limited),
         *_of_unloads(picture.seen, limited),
     )
@@ -152,6 +158,31 @@ def _of_agreement(agreement: Iterable[tuple[str, int, int]]) -> Iterable[Family]
         Family("ringside_facts_compared", "facts of the brokers that the model was held against", tuple(compared)),
         Family("ringside_facts_differing", "those of which the model says something else", tuple(differ)),
     )
+
+
+def _of_scalable(views: Sequence[ScalableView], limited: _Limited) -> Iterable[Family]:
+    """The numbers of scalable topics, the worst first, what comes next of each, and what each broker has of them."""
+    rows = worst_first(map(figures_of, views))
+    for column in columns_of(TopicFigures):
+        if column.kind.is_number:
+            values = [(row.topic, getattr(row, column.name)) for row in rows]
+            samples = [Sample(value, (("topic", topic),)) for topic, value in values if value is not None]
+            meaning = (column.meaning[0].lower() + column.meaning[1:]).rstrip(".")
+            yield limited.family(f"ringside_scalable_{column.name}", meaning, samples)
+    steps = [
+        Sample(1, (("topic", row.topic), ("action", row.next), ("reason", row.reason)))
+        for row in rows
+        if row.next != "none"
+    ]
+    yield limited.family("ringside_scalable_next_step", "what the next evaluation does", steps)
+    controllers = Counter(view.controller for view in views if view.controller)
+    owners = Counter(one.owner for view in views for one in view.segments if one.owner)
+    for name, meaning, counts in (
+        ("controllers", "scalable topics whose controller is a broker", controllers),
+        ("broker_segments", "segments that a broker owns", owners),
+    ):
+        samples = [Sample(count, (("broker", broker),)) for broker, count in counts.most_common()]
+        yield limited.family(f"ringside_scalable_{name}", meaning, samples)
 
 
 def _of_splits(state: ClusterState, limited: _Limited) -> Iterable[Family]:

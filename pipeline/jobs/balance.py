@@ -23,7 +23,6 @@ from pipeline.schemas import (
     BALANCE_BROKERS,
     BALANCE_CLUSTERS,
     BALANCE_LOOPS,
-    BALANCE_QUARANTINE,
     BALANCE_UNLOADS,
     BROKERS,
     BUNDLE_REPORTS,
@@ -123,7 +122,8 @@ def _of_import(options: JobOptions) -> JobOptions:
 def _keep_what_was_set_aside(imported: Tables, draft: Draft) -> None:
     """Add to the quarantine what the import, whose tables are not kept, lost as a whole: damaged files and loads."""
     whole = [("table", "in", [BROKERS.name, FILES.name]), ("rows", ">", 0)]
-    draft.write(BALANCE_QUARANTINE, imported.rows(QUARANTINE, *QUARANTINE.names, filters=whole))
+    rows = imported.rows(QUARANTINE, *QUARANTINE.names, filters=whole)
+    draft.write(QUARANTINE, ((cluster, JOB, *row) for cluster, _, *row in rows))
 
 
 def _forecast(

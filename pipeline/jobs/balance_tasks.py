@@ -27,15 +27,15 @@ from pipeline.schemas import (
     BALANCE_BROKERS,
     BALANCE_CLUSTERS,
     BALANCE_LOOPS,
-    BALANCE_QUARANTINE,
     BALANCE_UNLOADS,
     LOAD_ANSWERS,
+    QUARANTINE,
     Table,
 )
 from pipeline.sink import NoAccount
 
 WRITTEN: Final = (
-    BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, BALANCE_QUARANTINE
+    BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, QUARANTINE
 )  # fmt: skip
 NO_FORECAST: Final = "no-forecast"
 ANSWERS_TOGETHER: Final = 64
@@ -75,7 +75,7 @@ def forecast_rows(
         answer = Rejection("NoBrokers", "no load of a broker can be read in this folder")
     else:
         answer = brokers_view(given, question)
-    problems = {BALANCE_QUARANTINE: [_problem_row(cluster, problem) for problem in given.problems]}
+    problems = {QUARANTINE: [_problem_row(cluster, problem) for problem in given.problems]}
     if isinstance(answer, Rejection):
         return problems | {
             BALANCE_CLUSTERS: [_refused_cluster_row(cluster, given, question, answer.message)],
@@ -208,7 +208,7 @@ def _loop_rows(cluster: str, view: BrokersView) -> list[Row]:
 def _problem_row(cluster: str, problem: Problem) -> Row:
     if cluster and "/" not in problem.source:  # without a file it concerns the whole cluster
         problem = replace(problem, source=f"{cluster}/{problem.source}")
-    return (cluster, *quarantine_row(problem, LOAD_ANSWERS.name, 0, NOTE if is_note(problem) else BAD))
+    return (cluster, "balance", *quarantine_row(problem, LOAD_ANSWERS.name, 0, NOTE if is_note(problem) else BAD))
 
 
 def _most(usages: Iterator[float]) -> float | None:

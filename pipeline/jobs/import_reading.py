@@ -26,7 +26,7 @@ from pipeline.batches import byte_column, codes_of
 from pipeline.blocks import Sender, plain
 from pipeline.reading.answers import FileContext, Outcome, take_file
 from pipeline.reading.files import FoundFile
-from pipeline.reading.rows import FileClusters, Row, Rows, namespaces_of
+from pipeline.reading.rows import IMPORT, FileClusters, Row, Rows, namespaces_of
 from pipeline.reading.topic_columns import TopicsRead
 from pipeline.schemas import (
     ANSWERS,
@@ -148,7 +148,7 @@ class ReadAnswers:
         for table in _IN_ORDER:
             yield from sender.table(0, table.name, rows.table(table, _with_clusters(table, rows, clusters)))
         # Last: rows of other tables that no column can hold are added to it.
-        quarantine = [(clusters.of(row[0]), *row) for row in rows.quarantine]
+        quarantine = [(clusters.of(row[0]), IMPORT, *row) for row in rows.quarantine]
         yield from sender.table(sender.share % self.parts, QUARANTINE.name, rows.table(QUARANTINE, quarantine))
 
 

@@ -21,7 +21,7 @@ from engine.errors import Problem
 from pipeline.batches import codes_of
 from pipeline.blocks import accounts_in, joined, opened, plain, received
 from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, RANK, ReadAccount
-from pipeline.reading.rows import CONTESTED, SUPERSEDED, Row, namespaces_of, quarantine_row
+from pipeline.reading.rows import CONTESTED, IMPORT, SUPERSEDED, Row, namespaces_of, quarantine_row
 from pipeline.reading.topic_columns import BY_TOPIC, FEW
 from pipeline.runs import Parts
 from pipeline.schemas import (
@@ -241,4 +241,4 @@ def _left_out(cluster: str, problem: tuple[str, str, str], table: str, rows: int
     kind, advice = SUPERSEDED, "nothing has to be done"
     if contested:
         kind, advice = CONTESTED, "another broker answered it; if it is of another cluster, see the option clusters"
-    return (cluster, *quarantine_row(Problem(*problem, advice), table, rows, kind))
+    return (cluster, IMPORT, *quarantine_row(Problem(*problem, advice), table, rows, kind))

@@ -206,7 +206,7 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
 def _quarantine(this: _Import, rows: list[Row]) -> None:
     """Write rows of the quarantine that the driver itself has."""
     if rows:
-        this.draft.write(QUARANTINE, [(this.clusters.of(row[0]), *row) for row in rows])
+        this.draft.write(QUARANTINE, [(this.clusters.of(row[0]), JOB, *row) for row in rows])
 
 
 def _finish(this: _Import) -> Counter[str]:

@@ -34,9 +34,9 @@ from pipeline.schemas import (
     HOT_KEYS,
     INSEPARABLE,
     KEY_LOADS,
-    KEY_QUARANTINE,
     KEY_SLOTS,
     KEY_SPREADS,
+    QUARANTINE,
     SUBSCRIPTIONS,
 )
 from pipeline.sink import write_by_engine
@@ -50,7 +50,7 @@ JOB: Final = "keys"
 _BYTES_PER_TASK: Final = 32 * 1024**2
 _TOPICS_PER_TASK: Final = 20_000
 """Subscriptions of so many topics are judged by one task; how many these are is known only after counting."""
-_WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE)
+_WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, QUARANTINE)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class _Keys:
             accounts = write_by_engine(rows, self.draft, judge, JudgeAccount)
         self._take(accounts, len(shares))
         clusters = {piece.name: piece.cluster for piece in pieces}
-        self.draft.write(KEY_QUARANTINE, [(clusters.get(row[0], ""), *row) for row in self.quarantine])
+        self.draft.write(QUARANTINE, [(clusters.get(row[0], ""), JOB, *row) for row in self.quarantine])
         self.draft.fill(*_WRITTEN)
 
     def _lists(self, spaces: Spaces) -> list[DataFrame]:

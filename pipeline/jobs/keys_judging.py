@@ -28,7 +28,7 @@ from pipeline.reading.consumer_lists import KeyLists
 from pipeline.reading.rows import NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.runs import Parts
-from pipeline.schemas import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_QUARANTINE, KEY_SLOTS, KEY_SPREADS
+from pipeline.schemas import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_SLOTS, KEY_SPREADS, QUARANTINE
 
 _SENT: Final = (FOLDED, HOTTEST, LISTS)
 _ADVICE: Final = "name them with consumers=, consumers-from= or tables="
@@ -201,7 +201,7 @@ class _Part:
         cluster, _, subscription = space.partition(SPACE_SEPARATOR)
         name = subscription.replace(SPACE_SEPARATOR, "/").strip("/") or "the trace"
         row = quarantine_row(Problem(name, "$", sentence, advice), "consumer_lists", 0, NOTE)
-        self.rows[KEY_QUARANTINE].append((cluster, *row))
+        self.rows[QUARANTINE].append((cluster, "keys", *row))
 
     def slots(self) -> Iterator[Any]:
         """Rows of ``key_slots``, by subscription and slot function."""

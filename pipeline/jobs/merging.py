@@ -14,7 +14,7 @@ from engine.bundles.boundaries import (
 from engine.errors import Problem
 from pipeline.jobs.import_reading import BOUNDARY_LISTS, place_of_file
 from pipeline.reading.files import FoundFile
-from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
+from pipeline.reading.rows import BAD, IMPORT, SUPERSEDED, Row, quarantine_row
 from pipeline.schemas import BROKERS, Table
 from pipeline.tables import Tables
 
@@ -41,7 +41,7 @@ def merge_boundary_lists(working: Tables, files: Sequence[FoundFile]) -> tuple[l
         for boundaries, (_, file) in ordered[:-1]:
             reason = f"its bundles of {namespace} are replaced by those of {ordered[-1][1][1]}"
             problem = Problem(file, "$.boundaries", reason, "a namespace has one list; the later one counts")
-            replaced.append((cluster, *quarantine_row(problem, "bundles", len(boundaries) - 1, SUPERSEDED)))
+            replaced.append((cluster, IMPORT, *quarantine_row(problem, "bundles", len(boundaries) - 1, SUPERSEDED)))
             count += len(boundaries) - 1
         boundaries, (_, file) = ordered[-1]
         bundles += _rows(cluster, NamespaceBundles(namespace, boundaries), [file] * (len(boundaries) - 1))
@@ -96,7 +96,7 @@ def notices(tables: Tables, listed: Sequence[tuple[Tables, Table]]) -> list[Row]
         if len(files) > 1:
             brokers = " and ".join(f"{broker} ({', '.join(sorted(own))})" for broker, own in sorted(files.items()))
             problem = Problem("", "$", f"{bundle} is claimed by {brokers}", advice)
-            notes.append((cluster, *quarantine_row(problem, "bundles", 0, BAD)))
+            notes.append((cluster, IMPORT, *quarantine_row(problem, "bundles", 0, BAD)))
     versions: dict[str, dict[str, set[str]]] = {}
     for cluster, broker, version in tables.rows(BROKERS, "cluster", "broker", "version"):
         if version:  # metrics do not name it
@@ -105,5 +105,5 @@ def notices(tables: Tables, listed: Sequence[tuple[Tables, Table]]) -> list[Row]
         if len(brokers_of) > 1:
             words = "; ".join(f"{version}: {', '.join(sorted(names))}" for version, names in sorted(brokers_of.items()))
             problem = Problem("", "$", f"the brokers have different releases: {words}", "rules may differ between them")
-            notes.append((cluster, *quarantine_row(problem, "brokers")))
+            notes.append((cluster, IMPORT, *quarantine_row(problem, "brokers")))
     return notes

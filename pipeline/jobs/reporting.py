@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +21,7 @@ from engine.views.fleet.summary import (
     FindingCount,
     FleetSummary,
     FleetTotals,
+    GroupTotals,
     KeyModeTotals,
     NextUnload,
     NowTotals,
@@ -37,10 +39,8 @@ from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.runs import Draft
 from pipeline.schemas import (
-    ASSIGN_QUARANTINE,
     BALANCE_BROKERS,
     BALANCE_LOOPS,
-    BALANCE_QUARANTINE,
     BALANCE_UNLOADS,
     BROKERS,
     BUNDLE_LOADS,
@@ -48,7 +48,6 @@ from pipeline.schemas import (
     EVERY_TABLE,
     FILES,
     FINDINGS,
-    KEY_QUARANTINE,
     KEY_SPREADS,
     LISTED,
     PUBLISHERS,
@@ -64,10 +63,11 @@ from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
 from pipeline.transforms.worst import (
     RATES,
+    SIZES,
     TO_SPLIT,
-    dispatchers_of,
     failover_units,
     key_units,
+    sums_of,
     traffic_of,
     worst_namespaces,
     worst_subscriptions,
@@ -77,15 +77,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "report"
-_SUMMED: Final = (*RATES, "storage_size_bytes", "backlog_size_bytes", "partitioned_topics")
+_SUMMED: Final = (*RATES, *SIZES, "partitioned_topics")
+_OF_GROUPS: Final = ("topics", "msg_rate_in", "msg_rate_out", *SIZES)
+_MOST_TENANTS: Final = 1_000
 _JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance")
 _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
-_QUARANTINES: Final = {
-    "import": QUARANTINE,
-    "assign": ASSIGN_QUARANTINE,
-    "keys": KEY_QUARANTINE,
-    "balance": BALANCE_QUARANTINE,
-}
 
 
 def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
@@ -117,6 +113,7 @@ class _Report:
         self._spark, self._source, self._draft, self._failed = spark, source, draft, options.failed
         self._summaries = {job: _read_json(source, f"{job}.json") for job in _JOBS}
         self._modes = reported(source).each(_key_mode)
+        self._brokers: set[tuple[Any, ...]] = set()
         self._in_force = frozenset(self._summaries["assign"].get("in_force", ()))
 
     def _frame(self, table: Table) -> DataFrame:
@@ -125,15 +122,22 @@ class _Report:
         return self._source.load(self._spark, table)
 
     def write_worst(self) -> None:
-        """Write both tables; namespaces read the written subscriptions, so no join runs twice."""
-        subscriptions, findings = self._frame(SUBSCRIPTIONS), self._frame(FINDINGS)
+        """Write both tables; topics and subscriptions are read once, namespaces from the written subscriptions."""
+        traffic, findings = traffic_of(self._frame(SUBSCRIPTIONS)).persist(), self._frame(FINDINGS)
         units = failover_units(self._frame(SUBSCRIPTION_LOADS)).unionByName(
-            key_units(self._frame(KEY_SPREADS), dispatchers_of(subscriptions), self._modes)
+            key_units(self._frame(KEY_SPREADS), traffic, self._modes)
         )
-        self._draft.write_frame(WORST_SUBSCRIPTIONS, worst_subscriptions(units, traffic_of(subscriptions), findings))
+        self._draft.write_frame(WORST_SUBSCRIPTIONS, worst_subscriptions(units, traffic, findings))
         worst = self._draft.load(self._spark, WORST_SUBSCRIPTIONS)
-        rows = worst_namespaces(self._frame(TOPICS), subscriptions, worst, self._frame(BUNDLE_LOADS), findings)
-        self._draft.write_frame(WORST_NAMESPACES, rows)
+        sums = sums_of(self._frame(TOPICS)).persist()
+        self._draft.write_frame(
+            WORST_NAMESPACES, worst_namespaces(sums, traffic, worst, self._frame(BUNDLE_LOADS), findings)
+        )
+        # Statistics name brokers that saved no load report.
+        named = sums.selectExpr("cluster", "explode(brokers)").distinct().collect()
+        self._brokers = {*map(tuple, named), *self._source.rows(BROKERS, "cluster", "broker")}
+        sums.unpersist()
+        traffic.unpersist()
 
     def summary(self, top: int) -> FleetSummary:
         """The summary, from the written tables and from the summaries of the jobs."""
@@ -162,20 +166,16 @@ class _Report:
             worst_bundles=self._bundles(top),
             findings=self._findings(),
             quarantine=self._quarantine(),
+            groups=self._groups(),
             tables=dict(sorted(tables.items())),
         )
 
     def _totals(self, tables: dict[str, int]) -> FleetTotals:
         """The totals, as sums over the namespaces that ``write_worst`` wrote."""
-        topics = self._frame(TOPICS)
-        # Statistics name the brokers that saved no load report.
-        named = topics.where("broker is not null").select("cluster", "broker").distinct()
         listed_only = 0
         if tables.get(LISTED.name):
             listed = self._frame(LISTED).where("not is_parent").select("cluster", "topic").distinct()
-            listed_only = listed.join(topics, ["cluster", "topic"], "left_anti").count()
-        brokers = {(row.cluster, row.broker) for row in named.collect()}
-        brokers.update(self._source.rows(BROKERS, "cluster", "broker"))
+            listed_only = listed.join(self._frame(TOPICS), ["cluster", "topic"], "left_anti").count()
         spaces = [*self._draft.rows(WORST_NAMESPACES, "topics", "subscriptions", *_SUMMED)]
         sums = {name: _known_sum([row[at] for row in spaces]) for at, name in enumerate(_SUMMED, start=2)}
         return FleetTotals(
@@ -187,10 +187,22 @@ class _Report:
             consumers=tables.get(CONSUMERS.name, 0),
             publishers=tables.get(PUBLISHERS.name, 0),
             clusters=len(self._summaries["import"].get("clusters", ("",))),
-            brokers=len(brokers),
+            brokers=len(self._brokers),
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
             **sums,
         )
+
+    def _groups(self) -> tuple[GroupTotals, ...]:
+        """Clusters, and the tenants with most topics."""
+        rows: dict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+        for cluster, namespace, *numbers in self._draft.rows(WORST_NAMESPACES, "cluster", "namespace", *_OF_GROUPS):
+            rows[cluster, ""].append(tuple(numbers))
+            rows[cluster, namespace.partition("/")[0]].append(tuple(numbers))
+        groups = [
+            GroupTotals(*key, *map(_known_sum, zip(*numbers, strict=True))) for key, numbers in sorted(rows.items())
+        ]
+        tenants = sorted((group for group in groups if group.tenant), key=lambda group: -group.topics)
+        return (*(group for group in groups if not group.tenant), *tenants[:_MOST_TENANTS])
 
     def _policies(self) -> tuple[PolicyTotals, ...]:
         policies: dict[str, dict[str, Any]] = self._summaries["assign"].get("policies", {})
@@ -241,15 +253,12 @@ class _Report:
         return tuple(FindingCount(rule, severity, count) for (_, rule, severity), count in worst_first)
 
     def _quarantine(self) -> tuple[QuarantineCount, ...]:
-        counts: list[QuarantineCount] = []
-        for job, table in sorted(_QUARANTINES.items()):
-            rows = self._source.counts(table, "table", "kind", summed="rows")
-            problems = self._source.counts(table, "table", "kind")
-            counts += [
-                QuarantineCount(job, name, kind, rows[name, kind], count)
-                for (name, kind), count in sorted(problems.items())
-            ]
-        return tuple(counts)
+        rows = self._source.counts(QUARANTINE, "job", "table", "kind", summed="rows")
+        problems = self._source.counts(QUARANTINE, "job", "table", "kind")
+        return tuple(
+            QuarantineCount(job, table, kind, rows[job, table, kind], count)
+            for (job, table, kind), count in sorted(problems.items())
+        )
 
 
 def _known_sum(values: Sequence[Any]) -> Any:

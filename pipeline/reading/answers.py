@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from engine.admin.client_facts import load_manager_class
 from engine.admin.documents import OpenedFile, as_brokers_spell, has_answers, opened_file, pasted_file
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, recognise
@@ -24,7 +25,6 @@ from engine.admin.namespaces import (
     living_brokers,
 )
 from engine.admin.ownership_policies import OwnershipPolicies
-from engine.admin.publishers import load_manager_class
 from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, scenario_facts
 from engine.admin.text import SET_ASIDE, WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles

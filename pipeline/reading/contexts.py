@@ -10,11 +10,11 @@ from itertools import chain
 from typing import Final
 
 from engine.admin.clusters import root_of
-from engine.admin.files import moment_ms
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import broker_id, decode_load_report
 from engine.admin.measured_loads import METRICS, OWNED, TOPICS, dump_and_broker, only_owner
 from engine.admin.requests import AdminRequest, Naming, request_of_path, scenario_facts
+from engine.text import moment_ms
 from pipeline.reading.answers import FileContext, naming_of_kind
 from pipeline.reading.files import FoundFile, read_answer
 

@@ -16,12 +16,12 @@ from typing import Final, Protocol, TypeVar
 
 import pyarrow as pa
 
-from engine.admin.files import LARGEST_PASTE_BYTES, AnswerFile, moment_ms, read_file
+from engine.admin.files import LARGEST_PASTE_BYTES, AnswerFile, read_file
 from engine.admin.requests import request_of_path
 from engine.admin.text import plain_json
 from engine.errors import InputError, Problem, system_reason
 from engine.input import MAX_INPUT_BYTES, Intake, collected_if_small, opened, size_text
-from engine.text import natural_key
+from engine.text import moment_ms, natural_key
 from pipeline.storage import Place, StorePath, first_line
 
 ANSWER_SUFFIXES: Final = (".json", ".json.gz", ".json.zst", ".json.zstd")

@@ -46,6 +46,10 @@ def consumer_set_id(names: Sequence[str]) -> int:
     return int.from_bytes(digest.digest(), "little", signed=True)
 
 
+IMPORT: Final = "import"
+"""The job that reads answers, in rows of the quarantine."""
+
+
 def quarantine_row(problem: Problem, table: str, rows: int = 0, kind: str = NOTE) -> Row:
     """Return one row of the quarantine; ``rows`` of ``table`` were set aside for this problem."""
     place = problem.path or "$"

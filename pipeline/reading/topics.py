@@ -9,8 +9,8 @@ import msgspec
 
 from engine.admin.facts import NOT_REPORTED, TopicFacts
 from engine.admin.kinds import AnswerKind
-from engine.admin.text import child, malformed, value_problem
-from engine.admin.topic_wire import sound_topics, without_nulls
+from engine.admin.text import child, malformed, value_problem, without_nulls
+from engine.admin.topic_wire import sound_topics
 from engine.admin.topics import (
     BROKER_STATS,
     decode_broker_stats_topics,

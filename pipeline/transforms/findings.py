@@ -27,7 +27,7 @@ from engine.lint.doctor import lint_key_subscription, lint_namespace, lint_subsc
 from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
-from engine.scenarios.linting import partitioned_findings
+from engine.scenarios.linting import partitioned_findings, scalable_findings
 from pipeline.batches import Texts, byte_column, codes_of, runs, whole_groups
 from pipeline.clusters import ByCluster
 from pipeline.schemas import FINDINGS
@@ -159,8 +159,11 @@ def cause_findings(plan: CausePlan, cluster: str, namespace: str, answers: Seque
     except InputError:
         # The import has reported what is wrong with them.
         return ()
-    of_partitions = partitioned_findings(moments[-1].snapshot, world, namespace) if moments else ()
-    return (*findings_of(why(moments), namespace=namespace), *of_partitions)
+    causes = findings_of(why(moments), namespace=namespace)
+    if not moments:
+        return causes
+    of_partitions = partitioned_findings(moments[-1].snapshot, world, namespace)
+    return (*causes, *of_partitions, *scalable_findings(moments, world, namespace))
 
 
 def namespace_linter(worlds: ByCluster[World]) -> Callable[[Iterator[Any]], Iterator[Any]]:

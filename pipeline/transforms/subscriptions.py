@@ -13,13 +13,11 @@ from pyspark.sql import functions as fn
 
 from engine.admin.inference import MOST_ACTIVES
 from engine.names import SEGMENT
-from pipeline.runs import GROUP_LIMIT
-from pipeline.storage import Place
-from pipeline.transforms.units import UNITS, UNITS_TOGETHER
 
 SUBSCRIPTION: Final = ("cluster", "namespace", "subscription")
 UNIT: Final = (*SUBSCRIPTION, "consumer_set")
-_MOST_BROADCAST: Final = 500_000
+_MOST_TOGETHER: Final = 1 << 20
+_LISTS: Final = ("names", "levels", "new_names", "new_levels")
 _ACTIVES: Final = "array<struct<topic:string,partition_index:int,active:string>>"
 _FAILOVER: Final = "Failover"
 _KEY_SHARED: Final = "Key_Shared"
@@ -31,13 +29,13 @@ def failover_rows(subscriptions: DataFrame) -> DataFrame:
 
 
 def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
-    """Each unit with its first ``topic`` by name, the ``names`` of its consumers (null where the set is missing) and
-    its ``actives_of``."""
-    units = rows.groupBy(*UNIT).agg(fn.min("topic").alias("topic"))
+    """Each unit with its first ``topic`` by name, the number of its ``partitions``, the ``names`` of its consumers
+    (null where the set is missing) and its ``actives_of``."""
+    units = rows.groupBy(*UNIT).agg(fn.min("topic").alias("topic"), fn.count("*").alias("partitions"))
     return (
         units.join(consumer_sets, ["cluster", "consumer_set"], "left")
         .join(actives_of(rows, UNIT), [*UNIT], "left")
-        .select(*UNIT, "topic", "names", "actives")
+        .select(*UNIT, "topic", "partitions", "names", "actives")
     )
 
 
@@ -54,21 +52,26 @@ def actives_of(rows: DataFrame, unit: Sequence[str]) -> DataFrame:
     return first.groupBy(*unit).agg(fn.sort_array(fn.collect_list(active)).alias("actives"))
 
 
-def write_units(units: DataFrame, folder: Place) -> None:
-    """Write the rows of ``units_of`` by cluster, namespace and subscription, in parts whose names have that order."""
-    ready = units.orderBy(*UNIT).write.option(GROUP_LIMIT, UNITS_TOGETHER)
-    ready.parquet(str(folder))
+def topics_by_unit(rows: DataFrame, units: DataFrame) -> DataFrame:
+    """The topics of each unit after a row, without a topic, that has its key and its lists; a unit is in one task.
 
-
-def numbered_rows(rows: DataFrame, units: Place, count: int) -> DataFrame:
-    """The columns that the engine reads, and ``unit``; the file ``units`` has ``count`` rows of ``UNITS``."""
-    numbers = rows.sparkSession.read.schema(UNITS.ddl).parquet(str(units)).select(*UNIT, "unit")
-    numbered = rows.join(fn.broadcast(numbers) if count <= _MOST_BROADCAST else numbers, [*UNIT])
-    return numbered.select(
-        "unit", "topic", "partition_index", "reported_active_consumer",
+    One of more than ``_MOST_TOGETHER`` topics is in several, each of which has its lists.
+    """
+    slices = fn.floor(fn.col("partitions") / _MOST_TOGETHER).cast("int")
+    heads = units.withColumns({"topic": fn.lit(""), "slice": fn.explode(fn.sequence(fn.lit(0), slices))})
+    large = units.where(slices > 0).select(*UNIT, slices.alias("slices"))
+    topics = rows.join(fn.broadcast(large), [*UNIT], "left").withColumns({
+        "slice": fn.pmod(fn.crc32(fn.col("topic").cast("binary")), fn.coalesce("slices", fn.lit(0)) + 1).cast("int"),
         # The rules count with 0 where an answer has no rate.
-        *(fn.coalesce(name, fn.lit(0.0)).alias(name) for name in ("msg_rate_out", "msg_throughput_out")),
-    )  # fmt: skip
+        **{name: fn.coalesce(name, fn.lit(0.0)) for name in ("msg_rate_out", "msg_throughput_out")},
+        # Not null: for each row that Spark passes to Python, Arrow goes through all nulls of a list before it.
+        **{name: fn.array().cast(dict(units.dtypes)[name]) for name in _LISTS},
+    })  # fmt: skip
+    own = ("slice", "topic", "partition_index", "reported_active_consumer", "msg_rate_out", "msg_throughput_out")
+    columns = (*UNIT, *own, *_LISTS)
+    both = heads.unionByName(topics.select(*columns), allowMissingColumns=True).select(*columns)
+    together = both.repartition(*UNIT, "slice").sortWithinPartitions(*UNIT, "slice", "topic")
+    return together.withColumns({name: fn.when(fn.col("topic") == "", fn.col(name)) for name in UNIT})
 
 
 def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:

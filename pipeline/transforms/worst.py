@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -13,6 +14,7 @@ from pipeline.transforms.bundle_topics import NAMESPACE
 from pipeline.transforms.subscriptions import SUBSCRIPTION
 
 RATES: Final = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
+SIZES: Final = ("storage_size_bytes", "backlog_size_bytes")
 _EXACT: Final = "decimal(38, 6)"
 """Rates to a millionth; a rate beyond 10^32 is ignored, since no broker has it."""
 TO_SPLIT_COUNT: Final = "bundles_to_split"
@@ -45,7 +47,7 @@ def failover_units(loads: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def key_units(spreads: DataFrame, dispatchers: DataFrame, modes: ByCluster[str]) -> DataFrame:
+def key_units(spreads: DataFrame, traffic: DataFrame, modes: ByCluster[str]) -> DataFrame:
     """Rows of ``key_spreads`` in the mode in force in their cluster, in the form of ``worst_subscriptions``.
 
     Without a trace there are no messages to count, so the columns about unevenness are empty.
@@ -53,6 +55,7 @@ def key_units(spreads: DataFrame, dispatchers: DataFrame, modes: ByCluster[str])
     in_force = fn.col("policy") == modes.default
     for cluster, mode in modes.values.items():
         in_force = fn.when(fn.col("cluster") == cluster, fn.col("policy") == mode).otherwise(in_force)
+    dispatchers = traffic.groupBy(*SUBSCRIPTION).agg(fn.sum("dispatchers").alias("dispatchers"))
     rows = spreads.where(in_force).join(dispatchers, [*SUBSCRIPTION], "left")
     zero, nothing = fn.lit(0).cast("bigint"), fn.lit(None).cast("bigint")
     return rows.select(
@@ -67,11 +70,6 @@ def key_units(spreads: DataFrame, dispatchers: DataFrame, modes: ByCluster[str])
     )  # fmt: skip
 
 
-def dispatchers_of(subscriptions: DataFrame) -> DataFrame:
-    """``SUBSCRIPTION`` and ``dispatchers``: how many topics and partitions it has."""
-    return subscriptions.groupBy(*SUBSCRIPTION).agg(fn.count("*").alias("dispatchers"))
-
-
 def _finding_counts(findings: DataFrame, by: list[str]) -> DataFrame:
     return findings.groupBy(*by).agg(
         fn.count("*").alias("findings"), fn.max_by("severity", "severity_level").alias("worst_severity")
@@ -79,9 +77,10 @@ def _finding_counts(findings: DataFrame, by: list[str]) -> DataFrame:
 
 
 def traffic_of(subscriptions: DataFrame) -> DataFrame:
-    """The message rate and backlog of each subscription and type, summed over its topics and partitions; null where an
-    answer lacks one of the numbers."""
+    """Of each subscription and type, how many topics and partitions it has (``dispatchers``), and the sums of their
+    message rates and backlogs; null where an answer lacks one of the numbers."""
     return subscriptions.groupBy(*SUBSCRIPTION, "type").agg(
+        fn.count("*").alias("dispatchers"),
         known_rate("msg_rate_out").alias("msg_rate_out"),
         known_sum(fn.col("msg_backlog_entries")).alias("msg_backlog_entries"),
     )
@@ -96,7 +95,7 @@ def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFram
     counted = _finding_counts(findings.where("subscription <> ''"), [*SUBSCRIPTION])
     rows = units.join(counted, [*SUBSCRIPTION], "left")
     # A unit without a dispatcher has no traffic, one whose dispatchers report none has unknown traffic.
-    known = traffic.withColumn("reported", fn.lit(True))
+    known = traffic.drop("dispatchers").withColumn("reported", fn.lit(True))
     rows = rows.join(known, [*SUBSCRIPTION, "type"], "left").fillna(0, ["findings"])
     for name in ("msg_rate_out", "msg_backlog_entries"):
         rows = rows.withColumn(name, fn.when(fn.col("reported").isNull(), 0).otherwise(fn.col(name)))
@@ -104,20 +103,25 @@ def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFram
         fn.desc_nulls_last("max_over_even"), fn.desc("spare_msg_rate"), fn.desc("idle"), fn.desc("partitions"),
         *SUBSCRIPTION, "type",
     )  # fmt: skip
-    return _columns(rows.orderBy(*order), WORST_SUBSCRIPTIONS)
+    return _sorted(rows, order, WORST_SUBSCRIPTIONS)
+
+
+def sums_of(topics: DataFrame) -> DataFrame:
+    """Of each namespace: its topics, the sums of their rates and sizes, and the ``brokers`` that statistics name."""
+    parted = fn.col("partition_index") >= 0
+    return topics.groupBy(*NAMESPACE).agg(
+        fn.count("*").alias("topics"), *(known_rate(name).alias(name) for name in RATES),
+        *(known_sum(fn.col(name)).alias(name) for name in SIZES), fn.lit(True).alias("reported"),
+        fn.count_distinct(fn.when(parted, fn.col("partitioned_topic"))).alias("partitioned_topics"),
+        fn.collect_set("broker").alias("brokers"),
+    )  # fmt: skip
 
 
 def worst_namespaces(
-    topics: DataFrame, subscriptions: DataFrame, worst: DataFrame, bundles: DataFrame, findings: DataFrame
+    sums: DataFrame, traffic: DataFrame, worst: DataFrame, bundles: DataFrame, findings: DataFrame
 ) -> DataFrame:
-    """Rows of ``worst_namespaces``: sums over topics, the worst subscription, bundles and findings of each."""
-    sizes, parted = ("storage_size_bytes", "backlog_size_bytes"), fn.col("partition_index") >= 0
-    sums = topics.groupBy(*NAMESPACE).agg(
-        fn.count("*").alias("topics"), *(known_rate(name).alias(name) for name in RATES),
-        *(known_sum(fn.col(name)).alias(name) for name in sizes), fn.lit(True).alias("reported"),
-        fn.count_distinct(fn.when(parted, fn.col("partitioned_topic"))).alias("partitioned_topics"),
-    )  # fmt: skip
-    names = subscriptions.groupBy(*NAMESPACE).agg(fn.count_distinct("subscription").alias("subscriptions"))
+    """Rows of ``worst_namespaces``: ``sums_of`` topics, the worst subscription, bundles and findings of each."""
+    names = traffic.groupBy(*NAMESPACE).agg(fn.count_distinct("subscription").alias("subscriptions"))
     # Of equally uneven subscriptions, the namespace shows the first one in the order of ``worst_subscriptions``.
     ranked = fn.struct(
         (-fn.coalesce("max_over_even", fn.lit(0.0))).alias("even"), (-fn.col("spare_msg_rate")).alias("spare"),
@@ -139,7 +143,7 @@ def worst_namespaces(
     for more in (names, uneven, counted):
         rows = rows.join(more, [*NAMESPACE], "left")
     counts = ["topics", "partitioned_topics", "subscriptions", "bundles", "bundles_to_split", "idle", "findings"]
-    for name in (*RATES, *sizes):
+    for name in (*RATES, *SIZES):
         rows = rows.withColumn(name, fn.when(fn.col("reported").isNull(), 0).otherwise(fn.col(name)))
     order = (
         fn.desc_nulls_last("worst_max_over_even"),
@@ -147,8 +151,10 @@ def worst_namespaces(
         fn.desc_nulls_last("msg_rate_out"),
         *NAMESPACE,
     )
-    return _columns(rows.fillna(0, counts).orderBy(*order), WORST_NAMESPACES)
+    return _sorted(rows.fillna(0, counts), order, WORST_NAMESPACES)
 
 
-def _columns(rows: DataFrame, table: Table) -> DataFrame:
-    return rows.select(*(fn.col(column.name).cast(column.kind).alias(column.name) for column in table.columns))
+def _sorted(rows: DataFrame, order: Iterable[Column | str], table: Table) -> DataFrame:
+    """The columns of a table, sorted in one task: to sort in several, Spark would compute the rows twice."""
+    columns = (fn.col(column.name).cast(column.kind).alias(column.name) for column in table.columns)
+    return rows.repartition(1).sortWithinPartitions(*order).select(*columns)

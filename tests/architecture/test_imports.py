@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Final
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -211,3 +213,11 @@ def test_rules_of_other_screens_are_loaded_behind_the_first_picture() -> None:
     program = "import sys, tui.navigator; tui.navigator.import_the_rest(); print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
     assert later <= set(ran.stdout.split())
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports inside functions and for types count as well: such a circle can only be read as a whole."""
+    house = grimp.build_graph("engine", "pipeline", "themes", "tui", cache_dir=None)
+    imports = {module: house.find_modules_directly_imported_by(module) for module in house.modules}
+    assert len(imports) > 600
+    TopologicalSorter(imports).prepare()

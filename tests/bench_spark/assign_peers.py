@@ -26,7 +26,7 @@ from tests.bench_spark.synthetic import cluster_of, consumer_lists
 _LOAD_COLUMNS: Final = "cluster, subscription, policy, active_consumer, partitions, rate"
 _LOADS: Final = """select cluster, subscription, policy, active_consumer, count(*) as partitions,
                           sum(msg_rate_out) as rate
-                   from {rows} group by all"""
+                   from (unpivot {rows} on flag_off, flag_on into name policy value active_consumer) group by all"""
 
 
 class Rules:
@@ -55,7 +55,9 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
         return pa.array(rules.both(unit.to_numpy(), topics, index.to_numpy()))
 
     consumers = pa.table({"nr": np.arange(len(rules.names)), "name": rules.names})
-    units = pa.table({"subscription": list(rules.number), "unit": list(rules.number.values())})
+    units = pa.table(
+        {"subscription": list(rules.number), "unit": list(rules.number.values()), "start": rules.start[:-1]}
+    )
     connection: Any = duckdb.connect()
     with connection as engine:
         engine.execute(f"set threads = {threads}")
@@ -69,16 +71,16 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
                 select s.*, two_owners(unit, topic, partition_index::bigint) as packed
                 from {fleet_results.sql(source, "subscriptions")} s
                 join units using (subscription) where type = 'Failover'),
-              told as (
-                select *, unnest([0, 1]) as pick from owned),
               named as (
-                select told.*, chosen.name as active_consumer, now.name as active_before, chosen.nr != now.nr as moved
-                from told join consumers chosen on chosen.nr = if(pick = 0, packed & 4294967295, packed >> 32)
+                select owned.*, ring.name as flag_on, now.name as flag_off, ring.nr != now.nr as moved,
+                       (ring.nr - start)::int as ringed, (now.nr - start)::int as place
+                from owned join consumers ring on ring.nr = packed >> 32
                 join consumers now on now.nr = packed & 4294967295)
-              select cluster, subscription, topic, namespace, partition_index,
-                     if(pick = 0, 'flag_off', 'flag_on') as policy,
-                     if(pick = 0, 'modulo', 'ring') as rule, active_consumer,
-                     active_before, moved, msg_rate_out, msg_throughput_out
+              select cluster, subscription, topic, namespace, partition_index, consumer_set, reported_active_consumer,
+                     flag_off as active_before, place as position_before,
+                     flag_off, place as flag_off_position, 'modulo' as flag_off_rule, false as flag_off_moved,
+                     flag_on, ringed as flag_on_position, 'ring' as flag_on_rule, moved as flag_on_moved,
+                     msg_rate_out, msg_throughput_out
               from named) to '{target}/assignments.parquet' (format parquet, compression zstd)"""
         )
         loads = _LOADS.format(rows=f"'{target}/assignments.parquet'")
@@ -101,14 +103,16 @@ def by_numpy(source: Path, target: Path) -> None:
             packed = rules.both(unit, table["topic"], table["partition_index"].to_numpy().astype(np.int64))
             now = packed & 0xFFFFFFFF
             before = names.take(pa.array(now)).dictionary_encode()
-            for at, owner in enumerate((now, packed >> 32)):
+            ring = packed >> 32
+            for at, owner in enumerate((now, ring)):
                 counts[at] += np.bincount(owner, minlength=len(names))
                 rates[at] += np.bincount(owner, table["msg_rate_out"].to_numpy(), minlength=len(names))
-                rows = _rows(table, names.take(pa.array(owner)).dictionary_encode(), before, owner != now, at)
-                if writer is None:
-                    path = target / "assignments.parquet"
-                    writer = pq.ParquetWriter(path, rows.schema, compression="zstd", use_dictionary=few)
-                writer.write_table(rows)
+            owners = (before, names.take(pa.array(ring)).dictionary_encode())
+            rows = _rows(table, owners, (now - rules.start[unit], ring - rules.start[unit]), ring != now)
+            if writer is None:
+                path = target / "assignments.parquet"
+                writer = pq.ParquetWriter(path, rows.schema, compression="zstd", use_dictionary=few)
+            writer.write_table(rows)
     assert writer is not None, "there was nothing to assign"
     writer.close()
     held = [(at, nr) for at in (0, 1) for nr in np.flatnonzero(counts[at]).tolist()]
@@ -124,16 +128,14 @@ def by_numpy(source: Path, target: Path) -> None:
     pq.write_table(pa.table(loads), target / "loads.parquet")
 
 
-def _rows(table: Any, owners: Any, before: Any, moved: Any, at: int) -> Any:
+def _rows(table: Any, owners: tuple[Any, Any], places: tuple[Any, Any], moved: Any) -> Any:
     count = table.num_rows
-    same = np.zeros(count, dtype=np.int32)
-    columns = {
-        "policy": pa.DictionaryArray.from_arrays(same, pa.array([("flag_off", "flag_on")[at]])),
-        "rule": pa.DictionaryArray.from_arrays(same, pa.array([("modulo", "ring")[at]])),
-        "active_consumer": owners,
-        "active_before": before,
-        "moved": pa.array(moved),
-    }
+    columns = {"active_before": owners[0], "position_before": pa.array(places[0].astype(np.int32))}
+    for at, (policy, rule) in enumerate((("flag_off", "modulo"), ("flag_on", "ring"))):
+        columns[policy] = owners[at]
+        columns[f"{policy}_position"] = pa.array(places[at].astype(np.int32))
+        columns[f"{policy}_rule"] = pa.DictionaryArray.from_arrays(np.zeros(count, dtype=np.int32), pa.array([rule]))
+        columns[f"{policy}_moved"] = pa.array(moved if at else np.zeros(count, dtype=bool))
     arrays = [columns[name] if name in columns else table[name] for name in ASSIGNMENTS.names]
     return pa.Table.from_arrays(arrays, names=list(ASSIGNMENTS.names))
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.admin.earlier import EarlierAnswers
-from engine.admin.files import FilesRead
+from engine.admin.folders import FilesRead
 from engine.verify import Difference, answers_of, verify_answers
 from tests.broker.driving import FOUND, Driven, driven
 from tests.broker.jars import jars

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from engine.admin.publishers import ClientFacts
+from engine.admin.client_facts import ClientFacts
 from engine.cluster.state import ClusterState, producer_limit
 from engine.diagnosis.why import why
 from engine.errors import Rejection

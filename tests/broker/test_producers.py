@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from engine.admin.files import FilesRead
+from engine.admin.folders import FilesRead
 from engine.verify import FactKind, answers_of, verify_answers
 from tests.broker.conftest import Brokers
 from tests.broker.driving import NAMESPACE

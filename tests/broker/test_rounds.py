@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from engine.admin.files import FilesRead
+from engine.admin.folders import FilesRead
 from engine.admin.moments import combined
 from engine.verify import answers_of, verify_answers
 from tests.broker.conftest import STEPS_VARIABLE, Brokers

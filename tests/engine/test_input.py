@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin.files import read_file, read_files
+from engine.admin.files import read_file
+from engine.admin.folders import read_files
 from engine.errors import InputError
 from engine.input import head_of, read_path
 from engine.scenarios.script.run import load_script

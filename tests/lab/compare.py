@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from engine.admin.facts import Decoded
 from engine.admin.kinds import AnswerKind, is_scalar
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import (
@@ -21,7 +20,7 @@ from engine.admin.topics import decode_broker_stats_topics
 from engine.balance.leadership.state import Leader
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import FLAG, BrokerSettings
-from engine.errors import Problem
+from engine.errors import Decoded, Problem
 from engine.hashing import crc32_hash
 from engine.verify.bundles import IN_RANGE_RULE
 from engine.verify.compare import NOT_MODELLED, behaviours_for, fit_of, rules_for, score

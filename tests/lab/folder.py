@@ -12,9 +12,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from engine.admin.files import natural_key, read_file
+from engine.admin.files import read_file
 from engine.errors import Problem
 from engine.input import MAX_INPUT_BYTES, Intake
+from engine.text import natural_key
 
 RECORDINGS: Final = Path(__file__).parents[1] / "recordings"
 SCENARIO: Final = "scenario.json"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin.files import natural_key
+from engine.text import natural_key
 from tests.lab.folder import RECORDINGS, find_folders, label_of
 
 PROPERTY = "lab"

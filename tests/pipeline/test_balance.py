@@ -299,9 +299,9 @@ def test_metrics_that_are_cut_are_named_in_the_forecast_of_raw_answers(
     (metrics,) = source.rglob(f"brokers/{broker}/admin/v2/broker-stats/metrics.json")
     metrics.write_bytes(metrics.read_bytes()[:length])
     result = run(spark, "balance", source, target, cycles="1")
-    damaged = [row["file"] for row in rows(target, "balance_quarantine") if row["rows"]]
+    damaged = [row["file"] for row in rows(target, "quarantine") if row["job"] == "balance" and row["rows"]]
     assert damaged == [str(metrics.relative_to(source))]
-    assert result.summary["tables"]["balance_quarantine"] == 1  # type: ignore[index]
+    assert result.summary["tables"]["quarantine"] == 1  # type: ignore[index]
     assert broker not in {row["broker"] for row in rows(target, "balance_brokers")}
 
 

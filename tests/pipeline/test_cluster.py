@@ -192,8 +192,8 @@ def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machi
     job_called("assign")(spark, source, near, JobOptions({"policies": "all"}, run_id="one"))
     job_called("bundles")(spark, source, near, JobOptions(run_id="two"))
     for table in ("assignments", "consumer_loads", "subscription_loads", "bundle_topics", "bundle_splits"):
-        assert rows_of(far, table) == rows_of(near, table)
-        assert rows_of(far, table)
+        ours, theirs = (sorted(map(repr, rows_of(folder, table))) for folder in (far, near))
+        assert ours == theirs != []
     for name in ("assign.json", "bundles.json"):
         assert fleet_results.text_of(far, name) == fleet_results.text_of(near, name)
 

@@ -97,7 +97,7 @@ def test_no_cluster_loses_a_row_to_another(both: Path) -> None:
     assert query(both, "select * from {quarantine}") == []
     held = "select cluster, sum(partitions) from {consumer_loads} where policy = 'flag_on' group by all order by all"
     assert query(both, held) == [("east", 12), ("west", 12)]
-    names = "select distinct cluster, active_consumer[:4] from {assignments} order by all"
+    names = "select distinct cluster, flag_on[:4] from {assignments} order by all"
     assert query(both, names) == [("east", "east"), ("west", "west")]
 
 

@@ -127,6 +127,17 @@ def rows_of(folder: Path, table: str) -> list[dict[str, Any]]:
     return fleet_results.rows(folder, table)
 
 
+def assigned(folder: Path) -> list[dict[str, Any]]:
+    """The rows of ``assignments`` once for each policy."""
+    return [
+        row | {
+            "policy": policy.value, "active_consumer": row[policy.value],
+            **{name: row[f"{policy.value}_{name}"] for name in ("position", "rule", "moved")},
+        }
+        for row in rows_of(folder, "assignments") for policy in Policy
+    ]  # fmt: skip
+
+
 def everything(out: Path) -> set[str]:
     """The tables and documents of the latest run."""
     return {*fleet_results.tables(out), *fleet_results.manifest(out)["documents"]}
@@ -159,7 +170,7 @@ def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple
     outcome, folder = fleet
     changes = Changes(add=("new",), kill=("c1",)) if changed else Changes()
     result = ran(spark, "assign", folder, **({"add": "new", "kill": "c1"} if changed else {}))
-    found = {(row["subscription"], row["topic"], row["policy"]): row for row in rows_of(folder, "assignments")}
+    found = {(row["subscription"], row["topic"], row["policy"]): row for row in assigned(folder)}
     expected = 0
     for (namespace, group, names), topics in units_of(outcome).items():
         before = list_of(names)
@@ -173,6 +184,7 @@ def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple
                 assert row["active_consumer"] == (after.names[place] if place >= 0 else None)
                 assert row["active_before"] == (before.names[was] if was >= 0 else None)
                 assert row["partition_index"] == index
+                assert row["position"] == (place if place >= 0 else -1)
                 assert row["msg_rate_out"] == outcome.subscriptions[group, topic][2]
                 carried = same[was] if was >= 0 else len(after.names)
                 assert row["moved"] == (carried != (place if place >= 0 else len(after.names)))
@@ -180,7 +192,7 @@ def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple
                 assert row["rule"] == rule.value
                 expected += 1
     assert len(found) == expected
-    assert result.summary["tables"]["assignments"] == expected  # type: ignore[index]
+    assert result.summary["tables"]["assignments"] == expected // len(Policy)  # type: ignore[index]
     moved = {name: told["moved"] for name, told in result.summary["policies"].items()}  # type: ignore[attr-defined]
     assert (moved["flag_off"] > 0) is changed
     check_loads(folder, list(found.values()))
@@ -272,7 +284,7 @@ def test_lists_from_a_file_replace_those_of_the_brokers(
     )
     ran(spark, "assign", folder, policies="pulsar", consumers_from=str(lists))
     new = ConsumerList(("a", "b", "b"), (1, 0, 0))
-    outcome = {(row["subscription"], row["topic"], row["policy"]): row for row in rows_of(folder, "assignments")}
+    outcome = {(row["subscription"], row["topic"], row["policy"]): row for row in assigned(folder)}
     for (_, group, names), topics in units_of(result).items():
         given = new if group == "group-0" else list_of(names)
         for policy in (Policy.FLAG_OFF, Policy.FLAG_ON):
@@ -280,7 +292,7 @@ def test_lists_from_a_file_replace_those_of_the_brokers(
             for (topic, _), place in zip(topics, ours, strict=True):
                 name = given.names[place] if place >= 0 else None
                 assert outcome[group, topic, policy.value]["active_consumer"] == name
-    rows = rows_of(folder, "assign_quarantine")
+    rows = [row for row in rows_of(folder, "quarantine") if row["job"] == "assign"]
     assert sorted((row["rows"], row["kind"]) for row in rows) == [
         *[(0, "note")] * 2,  # the mark at the beginning, and the name that stands twice
         *[(1, "bad")] * 4,
@@ -398,8 +410,9 @@ def test_a_list_that_counts_up_is_assigned_as_one_level(spark: SparkSession, tmp
         draft.write(CONSUMER_SETS, [("", 1, names)])
     results: list[str] = []
     job_called("assign")(spark, tmp_path, tmp_path, JobOptions({"policies": "flag_off"}, results.append))
-    active = {row["topic"]: row["active_consumer"] for row in rows_of(tmp_path, "assignments")}
-    assert active == dict(zip(topics, sorted(names), strict=True))
+    rows_out = rows_of(tmp_path, "assignments")
+    assert {row["topic"]: row["flag_off"] for row in rows_out} == dict(zip(topics, sorted(names), strict=True))
+    assert {row[name] for row in rows_out for name in row if name.startswith("flag_on")} == {None}, "not asked for"
     assert any(line.endswith("1; each counts as one level") for line in results)
 
 
@@ -466,7 +479,7 @@ def test_every_cluster_is_under_the_rules_that_it_runs(spark: SparkSession, tmp_
     # Nothing moves under the rule in force, and a release without the flag moves nothing when it is set.
     assert loads["t/new", "flag_on"]["moved"] == loads["t/old", "flag_on"]["moved"] == 0
     assert loads["t/new", "flag_off"]["moved"] > 0
-    rows = rows_of(out, "assignments")
+    rows = assigned(out)
     plain = {row["rule"] for row in rows if row["namespace"] == "t/old" and row["partition_index"] < 0}
     assert plain == {"first-connected"}
 

@@ -33,9 +33,9 @@ from pipeline.schemas import (
     HOT_KEYS,
     INSEPARABLE,
     KEY_LOADS,
-    KEY_QUARANTINE,
     KEY_SLOTS,
     KEY_SPREADS,
+    QUARANTINE,
     SUBSCRIPTIONS,
 )
 from pipeline.tables import tables_if_there
@@ -135,7 +135,7 @@ def test_slots_hot_keys_and_the_account_are_exact(spark: SparkSession, tmp_path:
     assert result.summary["rows_in"] == 6_003
     assert result.summary["quarantined"] == 3
     assert result.summary["keys"] == sum(map(len, counts.values()))
-    reported = rows_of(tmp_path / "out", KEY_QUARANTINE)
+    reported = rows_of(tmp_path / "out", QUARANTINE)
     assert sum(row["rows"] for row in reported if row["table"] == "key_events") == 3
     assert any("cannot join" in row["reason"] and row["file"] == "clash" for row in reported)
     assert any("its consumers are unknown" in row["reason"] and row["file"] == "nobody" for row in reported)
@@ -210,7 +210,7 @@ def test_topics_with_different_consumers_are_noted_with_the_list_that_is_used(
 ) -> None:
     lists = {"t-1": ("c",), "t-0": ("a", "b"), "t-2": ("a", "b", "c")}
     result = run_without_trace(spark, imported(tmp_path / "in", lists), tmp_path / "out")
-    (reported,) = rows_of(tmp_path / "out", KEY_QUARANTINE)
+    (reported,) = rows_of(tmp_path / "out", QUARANTINE)
     assert (reported["file"], reported["kind"], reported["rows"]) == ("a/b/s", "note", 0)
     assert "3 different lists of consumers; that of the first topic" in reported["reason"]
     assert {row["consumers"] for row in rows_of(tmp_path / "out", KEY_SPREADS)} == {2}
@@ -219,7 +219,7 @@ def test_topics_with_different_consumers_are_noted_with_the_list_that_is_used(
 
 def test_one_list_of_all_topics_needs_no_note(spark: SparkSession, tmp_path: Path) -> None:
     run_without_trace(spark, imported(tmp_path / "in", {"t-0": ("a", "b")}), tmp_path / "out")
-    assert rows_of(tmp_path / "out", KEY_QUARANTINE) == []
+    assert rows_of(tmp_path / "out", QUARANTINE) == []
 
 
 def run_without_trace(spark: SparkSession, tables: Path, out: Path) -> dict[str, Any]:
@@ -306,7 +306,7 @@ def test_a_trace_with_nothing_in_it_gives_empty_tables_and_keeps_the_quarantine(
     assert (summary["rows_in"], summary["quarantined"], summary["keys"]) == (0, 0, 0)
     for table in (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
         assert rows_of(tmp_path / "out", table) == []
-    assert [row["file"] for row in rows_of(tmp_path / "out", KEY_QUARANTINE)] == [name] * expected
+    assert [row["file"] for row in rows_of(tmp_path / "out", QUARANTINE)] == [name] * expected
 
 
 def test_half_an_import_is_refused_in_a_sentence(spark: SparkSession, tmp_path: Path) -> None:

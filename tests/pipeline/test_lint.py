@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.admin.client_facts import client_facts
 from engine.admin.moments import read_moments
-from engine.admin.publishers import client_facts
 from engine.admin.snapshot import read_answers
 from engine.diagnosis.findings import findings_of
 from engine.diagnosis.producing import HOT_PARTITION

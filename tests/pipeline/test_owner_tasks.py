@@ -1,83 +1,126 @@
-"""What a task of ``assign`` holds at a time: some units with their rings, and some sums."""
+"""However few units a task of ``assign`` holds at a time, and however rows are cut into batches and tasks."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
+import json
+import random
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from engine.config import CURRENT
-from pipeline.runs import Folders, Parts
-from pipeline.tables import PartWriter
-from pipeline.transforms.owners import _pieces, _Task
-from pipeline.transforms.units import SUMMED, SUMS, UNITS, FleetUnits, SlotSums
+from engine.failover.bulk_policies import Policy
+from pipeline.jobs import job_called
+from pipeline.jobs.result import JobOptions
+from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS, Table
+from pipeline.transforms import owners, subscriptions
+from pipeline.transforms.owners import OwnersByRule
+from tests import fleet_results
+from tests.pipeline.test_fleet import Fleet, rows_of
 
-COUNT, SLOTS = 12, 4
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> FleetUnits:
-    """Units of three consumers, thus of four slots."""
-    writer = PartWriter(UNITS, tmp_path, 0)
-    names, levels = ["a", "b", "c"], [0, 0, 0]
-    rows = [
-        (unit, "g", "t/n", f"s{unit:02}", 1, "x", SLOTS * unit, SLOTS * (unit + 1), names, levels, None, None)
-        for unit in range(COUNT)
-    ]
-    writer.write(UNITS.columns_of(rows))
-    writer.close()
-    return FleetUnits(tmp_path / writer.name, {"g": (CURRENT, False)})
+TABLES = ("assignments", "consumer_loads", "subscription_loads")
+COUNT = 12
 
 
-@pytest.mark.parametrize(("most_slots", "sizes"), [(10, [2, 2, 3, 2, 3]), (16, [3, 4, 4, 1]), (1000, [12])])
-def test_a_piece_has_as_many_units_as_their_slots_allow(fleet: FleetUnits, most_slots: int, sizes: list[int]) -> None:
-    """Or one more; each unit is there with all of its rows, in whatever order they come."""
-    units = np.random.default_rng(1).permutation(np.repeat(np.arange(COUNT), 3))
-    batches = [pa.record_batch({"unit": units[begin : begin + 7]}) for begin in range(0, len(units), 7)]
-    pieces = list(_pieces(iter(batches), replace(fleet, most_slots=most_slots)))
-    assert [len(np.unique(here)) for _, here in pieces] == sizes
-    assert np.concatenate([here for _, here in pieces]).tolist() == sorted(units.tolist())
-    assert all(rows["unit"].to_pylist() == here.tolist() for rows, here in pieces)
+class Collected:
+    """Pieces that a task wrote."""
+
+    def __init__(self) -> None:
+        self.pieces: list[Any] = []
+
+    def write(self, _: Table, columns: Any) -> None:
+        self.pieces.append(columns.cast(pa.schema([(name, columns[name].type) for name in columns.column_names])))
 
 
-@pytest.mark.parametrize(("most_slots", "kept"), [(10, [1, 2, 3]), (16, [0, 1, 2, 3])])
-def test_units_that_come_back_stay_while_there_is_room(
-    fleet: FleetUnits, most_slots: int, kept: list[int], tmp_path: Path
-) -> None:
-    task = _Task(replace(fleet, most_slots=most_slots), Parts(Folders(tmp_path, "one", "assign"), None, 0))
-    assert task.at_hand(np.array([0, 1, 2])).units.tolist() == [0, 1, 2]
-    assert task.at_hand(np.array([1, 2, 3])).units.tolist() == kept
-    assert task.at_hand(np.array([1, 3])).units.tolist() == kept
-
-
-@pytest.mark.parametrize(
-    ("most_sums", "others", "groups"),
-    [(20, True, 2), (20, False, 1), (1000, True, 1)],
-    ids=["other units are written", "those of the same units are added", "all have room"],
-)
-def test_sums_are_written_when_they_are_too_many(
-    fleet: FleetUnits, most_sums: int, others: bool, groups: int, tmp_path: Path
-) -> None:
-    """Six times those of two units, thus of eight slots."""
-    pairs = [np.array([0, 1]) + (2 * number if others else 0) for number in range(6)]
-    sums = np.arange(1.0, 1 + len(SUMMED) * 2 * SLOTS).reshape(len(SUMMED), 2 * SLOTS)
-    folders = Folders(tmp_path, "one", "assign", frozenset({SUMS.name}))
-    (tmp_path / folders.work).mkdir(parents=True)
-    with Parts(folders, None, 0) as parts:
-        task = _Task(replace(fleet, most_sums=most_sums), parts)
-        for pair in pairs:
-            task.add("flag_on", task.at_hand(pair), sums)
-        task.closed()
-        ((_, path),) = parts.close()
-    part = tmp_path / path
-    assert pq.read_metadata(part).num_row_groups == groups
-    expected = Counter(unit for pair in pairs for unit in pair.tolist())
-    result = SlotSums([part]).of("flag_on", 0, SLOTS * COUNT).reshape(len(SUMMED), COUNT, SLOTS)
+def rows_of_units() -> list[dict[str, Any]]:
+    """Units of three consumers with 0 to 4 topics, each after its head."""
+    lists = {"names": ["a", "b", "c"], "levels": [0, 0, 0], "new_names": ["a", "b", "c"], "new_levels": [0, 0, 0]}
+    empty: dict[str, list[Any]] = {name: [] for name in lists}
+    rows: list[dict[str, Any]] = []
     for unit in range(COUNT):
-        half = sums[:, SLOTS * (unit % 2) : SLOTS * (unit % 2 + 1)]
-        assert (result[:, unit] == expected[unit] * half).all()
+        key = {"cluster": "g", "namespace": "t/n", "subscription": f"s{unit:02}", "consumer_set": 7}
+        rows.append({**key, "topic": "", **lists})
+        for at in range(unit % 5):
+            topic = {"topic": f"persistent://t/n/{unit}-partition-{at}", "partition_index": at}
+            rows.append({**dict.fromkeys(key), **topic, "reported_active_consumer": None, **empty})
+    for row in rows:
+        row |= {"msg_rate_out": 1.0, "msg_throughput_out": 2.0}
+    return rows
+
+
+SCHEMA = pa.schema(
+    [
+        ("cluster", pa.string()), ("namespace", pa.string()), ("subscription", pa.string()),
+        ("consumer_set", pa.int64()), ("topic", pa.string()), ("partition_index", pa.int32()),
+        ("reported_active_consumer", pa.string()), ("msg_rate_out", pa.float64()),
+        ("msg_throughput_out", pa.float64()), ("names", pa.list_(pa.string())), ("levels", pa.list_(pa.int64())),
+        ("new_names", pa.list_(pa.string())), ("new_levels", pa.list_(pa.int64())),
+    ]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("most", "pieces"), [(1, 12), (6, 7), (9, 5), (100, 1)])
+@pytest.mark.parametrize("batch", [1, 5, 100])
+def test_a_piece_has_as_many_units_as_their_consumers_allow(
+    most: int, pieces: int, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the rows are the same, also where a unit goes on in the next chunk."""
+    monkeypatch.setattr(owners, "in_chunks", lambda batches: (pa.Table.from_batches([each]) for each in batches))
+    table = pa.Table.from_pylist(rows_of_units(), SCHEMA)
+    written = []
+    for size, limit in ((table.num_rows, 1000), (batch, most)):
+        collected: Any = Collected()
+        OwnersByRule(tuple(Policy), {"g": (CURRENT, False)}, changed=False, most_consumers=limit)(
+            iter(table.to_batches(size)), collected
+        )
+        written.append([row for piece in collected.pieces for row in piece.to_pylist()])
+    assert written[0] == written[1]
+    assert [row["topic"] for row in written[0]] == [row["topic"] for row in rows_of_units() if row["topic"]]
+    assert {row["subscription"] for row in written[0]} == {f"s{unit:02}" for unit in range(COUNT) if unit % 5}
+    if batch == 100:
+        assert len(collected.pieces) == pieces
+
+
+def spread(source: Path, seed: int) -> None:
+    """Make the rows those of two clusters, in three files and any order, some with an active consumer.
+
+    Rates become multiples of 1/8, whose sums do not depend on the order.
+    """
+    chance = random.Random(seed)
+    rows = rows_of(source, SUBSCRIPTIONS.name)
+    sets = {row["consumer_set"]: row["names"] for row in rows_of(source, "consumer_sets")}
+    for row in rows:
+        names = sets[row["consumer_set"]]
+        row["cluster"] = chance.choice("ab")
+        row["reported_active_consumer"] = chance.choice([None, *names])
+        row["msg_rate_out"], row["msg_throughput_out"] = chance.randrange(800) / 8, chance.randrange(800) / 8
+    chance.shuffle(rows)
+    of_sets = CONSUMER_SETS.columns_of([(cluster, *each) for cluster in "ab" for each in sets.items()])
+    fleet_results.put_table(source, CONSUMER_SETS.name, of_sets, run_id="spread")
+    for number in range(3):
+        some = pa.Table.from_pylist(rows[number::3]).select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS.arrow)
+        fleet_results.put_table(source, SUBSCRIPTIONS.name, some, run_id="spread", part=number)
+
+
+@pytest.mark.parametrize("changed", [{}, {"add": "new", "kill": "c1"}], ids=["as it is", "changed"])
+def test_a_unit_of_many_topics_may_be_in_several_tasks(
+    changed: dict[str, str], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Fleet(11).write(tmp_path / "in")
+    spread(tmp_path / "in", 11)
+    whole, sliced = tmp_path / "whole", tmp_path / "sliced"
+    job_called("assign")(spark, tmp_path / "in", whole, JobOptions(changed, run_id="one"))
+    monkeypatch.setattr(subscriptions, "_MOST_TOGETHER", 3)
+    job_called("assign")(spark, tmp_path / "in", sliced, JobOptions(changed, run_id="one"))
+    for table in TABLES:
+        one, other = (
+            sorted(json.dumps(row, default=str) for row in rows_of(folder, table)) for folder in (whole, sliced)
+        )
+        assert one == other != []
+    assert fleet_results.text_of(whole, "assign.json") == fleet_results.text_of(sliced, "assign.json")
+    summary = json.loads(fleet_results.text_of(whole, "assign.json"))
+    assert [rules["cluster"] for rules in summary["rules"]] == ["a", "b"]
+    assert 0 < summary["agreement"]["agreeing"] < summary["agreement"]["reported"]

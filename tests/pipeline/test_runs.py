@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -145,9 +146,11 @@ def test_killed_at_any_step_the_old_or_the_new_result_is_there_whole(tmp_path: P
             break
         assert done.returncode == -9, done.stderr
     assert seen == {"old", "new"} and step > 15
-    # Those that were killed while they were published stay for a day.
+    # A killed one keeps runs from being removed for a day: it may be one that is just published.
     assert run_ids(tmp_path)[-1] == tables_at(tmp_path).run_id == f"20261128T070000{step:03d}Z-new"
-    assert "20261128T060000000Z-old" not in run_ids(tmp_path)
+    shutil.rmtree(tmp_path / ".work")
+    last = write(tmp_path, "last", keep=1)
+    assert run_ids(tmp_path) == [last]
 
 
 def test_two_runs_at_once_do_each_other_no_harm(out: Place) -> None:
@@ -159,6 +162,19 @@ def test_two_runs_at_once_do_each_other_no_harm(out: Place) -> None:
         slow.write(SETTINGS, [("", "slow", "1", "f")])
         slow.write_json("job.json", {"run": "slow"})
     assert words(out) == (["slow"], "slow") and words(out, quick) == (["quick"], "quick")
+
+
+def test_tables_that_a_run_names_are_not_removed_while_it_is_written(out: Place) -> None:
+    """The run before, whose tables it takes over, is by then neither the latest nor one of those to keep."""
+    write(out, "old")
+    with new_run(out, "other", Manifest(new_run_id())) as slow:
+        for word in ("new", "newer"):
+            write(out, word, alone=True, keep=1)
+        assert len(run_ids(out)) == 3
+        slow.write(BROKERS, [])
+    assert words(out)[1] == "newer" and len(tables_at(out).parts(BROKERS)) == 1
+    last = write(out, "last", alone=True, keep=1)
+    assert run_ids(out) == [last], "who ends last removes them"
 
 
 def test_a_job_of_a_run_is_published_with_it_and_leaves_nothing_if_it_fails(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +17,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyspark
 import pytest
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from engine.errors import RingsideError
 from pipeline.schemas import EVERY_TABLE
 from pipeline.session import handling_signals, open_session, session_settings, zip_packages
 from pipeline.temporary import temporary_folder
@@ -162,6 +165,39 @@ def test_without_java_one_sentence_says_what_to_install(tmp_path: Path) -> None:
     assert "Spark did not start" in last
     assert "install Java 17" in last
     assert "JAVA_HOME" in last
+
+
+def test_a_master_that_nobody_answers_at_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a minute of tries Spark stops its context, and then says only that."""
+
+    class Context:
+        _gateway = object()  # of somebody else, so that no JVM is started or ended
+
+        def __init__(self, **_: object) -> None:
+            raise Py4JError("Cannot call methods on a stopped SparkContext.")
+
+    monkeypatch.setattr("pyspark.SparkContext", Context)
+    monkeypatch.setattr("pipeline.session._session_of_this_process", lambda: None)
+    master = "spark://127.0.0.1:7999"
+    with pytest.raises(RingsideError) as refused, open_session(master):
+        pass
+    assert f"no master answers at {master}" in str(refused.value) and "stopped" not in str(refused.value)
+
+
+@pytest.mark.xdist_group("java")
+def test_a_watch_that_is_asked_to_end_prints_no_page(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    words = ("fleet", "watch", str(tmp_path / "in"), str(tmp_path / "out"), "--set", "every=1")
+    with signals_heard():
+        process = subprocess.Popen([sys.executable, "-m", "tui", *words], stderr=subprocess.PIPE, text=True)
+    begun = tmp_path / "out" / ".watch" / "checkpoint" / "metadata"
+    deadline = time.monotonic() + HANG_S
+    while not begun.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=HANG_S)
+    assert begun.exists() and process.returncode == 143, said
+    assert "Traceback" not in said and len(said.splitlines()) <= 1, said
 
 
 @pytest.mark.xdist_group("java")

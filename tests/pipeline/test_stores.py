@@ -157,7 +157,7 @@ def test_a_job_reads_here_and_writes_there_and_the_other_way_round(
     answers(tmp_path / "in")
     job_called("import")(spark, tmp_path / "in", store / "out", JobOptions())
     job_called("assign")(spark, store / "out", tmp_path / "out", JobOptions())
-    assert len(rows(tmp_path / "out", "assignments")) == 16
+    assert len(rows(tmp_path / "out", "assignments")) == 8
     job_called("keys")(spark, tmp_path / "in", tmp_path / "out", JobOptions({"tables": str(store / "out")}))
     assert rows(tmp_path / "out", "key_loads")
 

@@ -66,6 +66,13 @@ def test_damaged_pastes_are_read_or_refused(seed: int, wrapper: object) -> None:
     _opened(bytes(data))
 
 
+@pytest.mark.parametrize("command", ["brokers list c", "brokers namespaces c --url b", "topics stats x"])
+def test_a_byte_that_is_no_text_in_a_command_costs_no_answer(command: str) -> None:
+    (answer, *_) = (answer for answer in recorded() if answer.is_statistics)
+    opened = _opened(f"$ pulsar-admin {command}".encode() + b"\xff\n" + answer.data)
+    assert opened is not None and opened.topics
+
+
 STATISTICS: Final = [pytest.param(answer, id=answer.name) for answer in recorded() if answer.is_statistics]
 
 

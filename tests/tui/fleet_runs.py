@@ -37,13 +37,13 @@ def result(folder: Path, day: str) -> Path:
     """The run of one day, added to those that the folder has."""
     run_id, moment = MONDAY if day == "monday" else TUESDAY
     later = day == "tuesday"
-    # billing is on the ring (flag_on), audit by modulo (flag_off); the other policy's rows must not count.
+    # billing is on the ring (flag_on), audit by modulo (flag_off); the other policy's consumers must not count.
     owners: list[tuple[Any, ...]] = []
     for name, actives, in_force in (("billing", BILLING[day], "flag_on"), ("audit", AUDIT[day], "flag_off")):
-        for policy in ("flag_off", "flag_on"):
-            for index, active in enumerate(actives):
-                owner = active if policy == in_force else f"not-in-force-{day}"
-                owners.append((name, topic(index), NAMESPACE, index, policy, "", owner, owner, False, 1.0, 1.0))
+        for index, active in enumerate(actives):
+            by_policy = [active if policy == in_force else f"not-in-force-{day}" for policy in ("flag_off", "flag_on")]
+            chosen = [column for owner in by_policy for column in (owner, 0, "", False)]
+            owners.append((name, topic(index), NAMESPACE, index, 1, None, active, 0, *chosen, 1.0, 1.0))
     write(folder, schemas.ASSIGNMENTS, owners, run_id)
     loads = [
         (

@@ -91,8 +91,8 @@ def small_result(folder: Path) -> Path:
     )  # fmt: skip
     write(
         folder, schemas.QUARANTINE,
-        [("b.json", "$.topics[3]", 7, 2, "topics", 4, "bad", "is half a document", "record it again, whole"),
-         ("c.json", "$", None, None, "topics", 9, "superseded", "a better or later answer is in a.json",
+        [("import", "b.json", "$.topics[3]", 7, 2, "topics", 4, "bad", "is half a document", "record it again, whole"),
+         ("import", "c.json", "$", None, None, "topics", 9, "superseded", "a better or later answer is in a.json",
            "nothing has to be done")],
     )  # fmt: skip
     fleet_results.put_document(folder, FILE_NAME, summary_text(SUMMARY))

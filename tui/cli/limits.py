@@ -1,4 +1,4 @@
-"""``--fail-on`` of two differences: limits on their sums."""
+"""``--fail-on`` of answers with sums: limits on them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,18 @@ def limits_of(texts: Iterable[str], names: Collection[str]) -> list[Limit]:
     return limits
 
 
-def code_under(limits: Sequence[Limit], sums: Any) -> int:
-    """The exit code of a difference with these ``sums``, of which ``items`` is 100 %; says which limits hold."""
+def code_under(limits: Sequence[Limit], sums: Any, *, of: str = "") -> int:
+    """The exit code of a difference with these ``sums``, of which ``items`` is 100 %; says which limits hold.
+
+    ``of`` is what the sums are about. No limit holds of a number that is unknown.
+    """
     code = FINE
     for limit in limits:
         value = getattr(sums, limit.name)
-        if limit.holds(float(value), sums.items or 0):
-            say(f"--fail-on {limit.text}: it holds, {limit.name} is {value:,}")
+        about = f" of {of}" if of else ""
+        if value is None:
+            say(f"--fail-on {limit.text}: {limit.name}{about} is unknown")
+        elif limit.holds(float(value), getattr(sums, "items", 0) or 0):
+            say(f"--fail-on {limit.text}: it holds, {limit.name}{about} is {value:,}")
             code = FAILED
     return code

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 END: Final = "# EOF\n"
 LONGEST_LABEL: Final = 256
+_SUFFIXES: Final = {"counter": "_total", "info": "_info"}
 _HASH: Final = 8
 _CHANGED: Final = re.compile(r"~[0-9a-f]{8}$")
 
@@ -52,8 +53,7 @@ class _Families(Collector):
                 samples.setdefault(tuple((name, label(value)) for name, value in sample.labels), sample.value)
             metric = Metric(family.name, family.meaning, family.kind)
             for labels, value in samples.items():
-                suffix = "_total" if family.kind == "counter" else ""
-                metric.add_sample(f"{family.name}{suffix}", dict(labels), value)
+                metric.add_sample(f"{family.name}{_SUFFIXES.get(family.kind, '')}", dict(labels), value)
             if metric.samples:
                 yield metric
 

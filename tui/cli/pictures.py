@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from engine.admin.earlier import EarlierAnswers
-from engine.admin.files import FilesRead
+from engine.admin.folders import FilesRead
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import parent_of
 from engine.diagnosis.why import diagnose_all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +12,11 @@ from themes.palettes import Palette, Rgb
 from tui.drawing.canvas import BOLD, REVERSE, Canvas
 from tui.drawing.colour import NO_COLOUR, mix, pack
 from tui.drawing.glyphs import glyphs_of
-
-if TYPE_CHECKING:
-    from tui.drawing.producer_matrix import Grid, MatrixPicture
+from tui.drawing.matrix_grid import HEAD, Grid, MatrixPicture
 
 REASON_WORDS: Final = ("eager", "lazy start", "router", "key", "added")
 LETTERS: Final = " elrka"
 """Without colours: a letter for each reason, from ``NOT_OPEN`` on."""
-HEAD: Final = 2
-"""Lines above the matrix."""
 _ROUND: Final = tuple(digit * 10**power for power in range(7) for digit in (1, 2, 5))
 
 

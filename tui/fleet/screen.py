@@ -190,7 +190,9 @@ class FleetScreen(RingsideScreen[None]):
             for fleet_list in LISTS
             if self._is_cheap(fleet_list)
         }
-        head = fleet_sentence(self._results.name, self._results.summary, listed, width - 2)
+        head = fleet_sentence(
+            self._results.name, self._results.summary, listed, width - 2, self._results.topics_over_runs
+        )
         self.query_one("#head", PlainStatic).update(head, layout=False)
         tabs = tabs_text(shown, self._results.summary, listed, self._colours, width - 2)
         self.query_one("#lists", PlainStatic).update(tabs, layout=False)

@@ -15,18 +15,22 @@ from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
-from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name
+from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name, sparkline
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
 _NEWS_ONLY: Final = 3
+_MOST_POINTS: Final = 12
 _BRIEFEST: Final = 4
 """The lists' counts are in full (0), shortened (1), the most important alone (2), those of bad news alone (3), or left
 out (4)."""
 
 
-def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int) -> str:
+def fleet_sentence(
+    name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int, topics_over_runs: Sequence[int] = ()
+) -> str:
     """What the fleet is, in as many words as fit; the first ones always."""
+    over_runs = f" {sparkline(topics_over_runs[-_MOST_POINTS:])}" if len(topics_over_runs) > 1 else ""
     pieces = [f"ringside fleet {safe_name(name)}"]
     if summary is None:
         pieces += [counted(listed[fleet_list.table], fleet_list.noun) for fleet_list in (SUBSCRIPTIONS, NAMESPACES)]
@@ -40,7 +44,7 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
         *([counted(totals.clusters, "cluster")] if totals.clusters > 1 else []),
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
-        counted(totals.topics, "topic"),
+        counted(totals.topics, "topic") + over_runs,
         f"{known_quantity(totals.msg_rate_in)} in/s, {known_quantity(totals.msg_rate_out)} out/s",
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),

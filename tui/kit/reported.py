@@ -9,7 +9,8 @@ from typing import Final, Protocol
 from rich.style import Style
 from rich.text import Text
 
-from engine.diagnosis.model import Earlier, Setting, Verdict
+from engine.diagnosis.limits import Setting
+from engine.diagnosis.model import Earlier, Verdict
 from engine.text import clock_text, counted, day_text, moment_text
 from engine.views.reported.model import (
     CONSUMER_LIMIT,

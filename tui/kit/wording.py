@@ -283,3 +283,17 @@ def bytes_text(data: bytes) -> str:
     if len(data) <= 2 * BYTES_SHOWN:
         return data.hex(" ")
     return f"{data[:BYTES_SHOWN].hex(' ')} … {data[-BYTES_SHOWN:].hex(' ')}"
+
+
+_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """Values as eighths of the largest, blank where unknown.
+
+    >>> sparkline((0, 4, None, 8))
+    '▁▄ █'
+    """
+    most = max((value for value in values if value is not None), default=0)
+    steps = (None if value is None else max(1, round(8 * value / most)) if most else 1 for value in values)
+    return "".join(" " if step is None else _EIGHTHS[step] for step in steps)

@@ -18,7 +18,8 @@ from engine.text import counted
 from engine.views.producers.model import CountsView, ProducerRow, ProducersStatus, ProducersView
 from themes.palettes import hex_colour
 from tui.drawing.cost_curve import CostPicture, draw_costs, line_inks
-from tui.drawing.producer_matrix import MatrixPicture, draw_matrix
+from tui.drawing.matrix_grid import MatrixPicture
+from tui.drawing.producer_matrix import draw_matrix
 from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, set_subtitle
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, time_and_source

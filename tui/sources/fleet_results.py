@@ -6,15 +6,15 @@ Needs pyarrow, so it is imported where a result is opened and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-import pyarrow as pa
-
 from engine.errors import InputError
 from engine.views.fleet.runs import ResultFolder
 from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
+from engine.views.fleet.trends import history_of
 from tui.sources.fleet_listing import Columns, Listing, whole
 from tui.sources.fleet_tables import empty_table, read_table
 
@@ -45,12 +45,6 @@ REPEATED: Final = (
     "file",
 )
 """Columns with few different words: read as dictionaries, they cost a fraction."""
-QUARANTINES: Final = {
-    "import": "quarantine",
-    "assign": "assign_quarantine",
-    "keys": "key_quarantine",
-    "balance": "balance_quarantine",
-}
 FLAG_ON: Final = "flag_on"
 """The rule in force where ``activeConsumerFailoverConsistentHashing`` is true, as the tables name it."""
 FLAG_OFF: Final = "flag_off"
@@ -75,6 +69,12 @@ class FleetResults:
         except InputError as error:
             self.complaint = str(error)
 
+    @cached_property
+    def topics_over_runs(self) -> tuple[int, ...]:
+        """The topics of each run up to this one, by moment; of a folder of this machine, which is quick to read."""
+        history = history_of(self.folder) if isinstance(self.folder.root, Path) else []
+        return tuple(summary.totals.topics for summary in history)
+
     @property
     def name(self) -> str:
         """The folder as people call it, also where it was given as ``.``."""
@@ -84,7 +84,7 @@ class FleetResults:
     def listing(self, name: str) -> Listing:
         """One of the lists, as its job wrote it: the worst first. Raises ``InputError``, which says what is missing."""
         if name not in self._lists:
-            table = self._set_aside() if name == SET_ASIDE else self._table(name)
+            table = self._table(name)
             self._lists[name] = whole(Columns(table, SEARCHED[name]))
         return self._lists[name]
 
@@ -115,21 +115,10 @@ class FleetResults:
         # The job report may have failed where others did not, or only the brokers were asked for. Its tables are
         # required where the folder has no other result.
         others = (FINDINGS, SET_ASIDE, BROKERS)
-        optional = name in (FINDINGS, BROKERS) or any(self.folder.has(other) for other in others)
+        optional = name in (FINDINGS, SET_ASIDE, BROKERS) or any(self.folder.has(other) for other in others)
         if optional and not self.folder.has(name):
             return empty_table(name)
         return read_table(self.folder, name, repeated=REPEATED)
-
-    def _set_aside(self) -> Any:
-        """The quarantines of all jobs, each row with its job."""
-        tables = []
-        for job, name in QUARANTINES.items():
-            if self.folder.has(name):
-                table = read_table(self.folder, name, repeated=REPEATED)
-                tables.append(table.append_column("job", pa.array([job] * len(table), pa.string())))
-        if tables:
-            return pa.concat_tables(tables)
-        return pa.table({column: pa.array([], pa.string()) for column in (*SEARCHED[SET_ASIDE], "kind", "job")})
 
 
 def read_results(folder: ResultFolder) -> FleetResults:

@@ -28,11 +28,13 @@ from tui.sources.fleet_tables import read_table
 
 COMPARED: Final = ("assignments", "subscription_loads", "worst_subscriptions", "findings", "topics", "brokers")
 """The tables that a comparison reads, of which a run may lack some."""
-_OWNERS: Final = ("cluster", "namespace", "subscription", "topic", "active_consumer")
-_SUBSCRIPTIONS: Final = ("cluster", "namespace", "subscription", "type", "verdict", *MEASURES)
+_KEY: Final = ("cluster", "namespace", "subscription")
+_POLICIES: Final = ("flag_off", "flag_on")
+"""The columns with the active consumer under each policy."""
+_SUBSCRIPTIONS: Final = (*_KEY, "type", "verdict", *MEASURES)
 _FINDING: Final = tuple(field.name for field in fields(FindingPlace))
 _FEW: Final = (
-    "cluster", "namespace", "subscription", "policy", "active_consumer", "type", "verdict", "rule", "severity",
+    *_KEY, *_POLICIES, "policy", "type", "verdict", "rule", "severity",
 )  # fmt: skip
 """Columns with few different values."""
 
@@ -93,10 +95,6 @@ def _run(folder: ResultFolder) -> Run:
     return Run(str(folder), folder.manifest.run_id, moment.isoformat() if moment else None)
 
 
-def _values(column: Any) -> set[str]:
-    return set(pc.unique(column).to_pylist())
-
-
 def columns_of(before: ResultFolder, after: ResultFolder) -> tuple[RunColumns, tuple[str, ...]]:
     """How to read what both runs have, and the tables that one of them lacks. Reading raises ``InputError``."""
     missing = tuple(name for name in COMPARED if not (before.has(name) and after.has(name)))
@@ -115,24 +113,23 @@ def columns_of(before: ResultFolder, after: ResultFolder) -> tuple[RunColumns, t
 
 def _owners(before: ResultFolder, after: ResultFolder) -> OwnerColumns:
     old, new = _owners_of(before), _owners_of(after)
-    named = {name: coded(old.column(name), new.column(name)) for name in _OWNERS[:4]}
-    return OwnerColumns(**named, owner=coded(old.column("active_consumer"), new.column("active_consumer")))
+    return OwnerColumns(**{name: coded(old.column(name), new.column(name)) for name in (*_KEY, "topic", "owner")})
 
 
 def _owners_of(folder: ResultFolder) -> Any:
-    """Assignments under the policy in force; which one that is may differ between subscriptions."""
-    names = _OWNERS[:3]
-    in_force = _read(folder, "subscription_loads", (*names, "policy"), [("in_force", "=", True)])
-    policies = sorted(_values(in_force.column("policy")))
-    tables_of_policies = []
-    for policy in policies or [""]:
-        rows = _read(folder, "assignments", _OWNERS, [("policy", "=", policy)])
-        if len(policies) > 1:
-            ruled = in_force.filter(pc.equal(in_force.column("policy").cast(pa.string()), policy))
-            mine, others = keyed(*(coded(rows.column(name), ruled.column(name)) for name in names))
-            rows = rows.filter(pa.array(np.isin(mine, others)))
-        tables_of_policies.append(rows)
-    return pa.concat_tables(tables_of_policies)
+    """Active consumers under the policy in force; which one that is may differ between subscriptions."""
+    in_force = _read(folder, "subscription_loads", (*_KEY, "policy"), [("in_force", "=", True)])
+    rows = _read(folder, "assignments", (*_KEY, "topic", *_POLICIES))
+    off, on = (rows.column(policy) for policy in _POLICIES)
+    ringed = in_force.filter(pc.equal(in_force.column("policy").cast(pa.string()), _POLICIES[1]))
+    if len(ringed) == len(in_force):
+        owner = on
+    elif not len(ringed):
+        owner = off
+    else:
+        mine, others = keyed(*(coded(rows.column(name), ringed.column(name)) for name in _KEY))
+        owner = pc.if_else(pa.array(np.isin(mine, others)), on.cast(pa.string()), off.cast(pa.string()))
+    return rows.append_column("owner", owner)
 
 
 def _subscriptions(before: ResultFolder, after: ResultFolder) -> SubscriptionColumns:

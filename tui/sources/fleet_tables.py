@@ -24,11 +24,6 @@ _TYPES: Final[Mapping[str, Any]] = {
     "texts": pa.list_(pa.string()),
     "ranges": pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())])),
 }
-_QUARANTINE: Final = (
-    "cluster: text, file: text, place: text, line: whole?, column: whole?, table: text, rows: whole, kind: text,"
-    " reason: text,"
-    " advice: text"
-)
 _DECLARED: Final[Mapping[str, str]] = {
     "worst_subscriptions": "cluster: text, namespace: text, subscription: text, type: text, policy: text,"
     " partitions: whole,"
@@ -44,13 +39,10 @@ _DECLARED: Final[Mapping[str, str]] = {
     "findings": "cluster: text, rule: text, severity: text, severity_level: whole, namespace: text,"
     " subscription: text, bundle: text,"
     " topic: text, consumer: text, topics: whole, what: text, advice: text",
-    "assignments": "cluster: text, subscription: text, topic: text, namespace: text, policy: text,"
-    " active_consumer: text?",
+    "assignments": "cluster: text, subscription: text, topic: text, namespace: text, flag_off: text?, flag_on: text?",
     "subscription_loads": "cluster: text, namespace: text, subscription: text, policy: text, in_force: flag",
-    "quarantine": _QUARANTINE,
-    "assign_quarantine": _QUARANTINE,
-    "key_quarantine": _QUARANTINE,
-    "balance_quarantine": _QUARANTINE,
+    "quarantine": "cluster: text, job: text, file: text, place: text, line: whole?, column: whole?, table: text,"
+    " rows: whole, kind: text, reason: text, advice: text",
     "balance_brokers": "cluster: text, broker: text, usage: real?, usage_after: real?, fullest: text?, bundles: whole,"
     " bundles_after: whole, topics: whole, msg_rate: real, throughput: real, next_unloads: whole, unloads: whole,"
     " gained: whole, topics_interrupted: whole, loops: whole, next_outcome: text, measure: text?*, figure: real?,"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
+from engine.diagnosis.limits import Setting
+from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
 from engine.diagnosis.recording import two_moments
 from engine.diagnosis.seen import (
     FAILOVER,
@@ -20,6 +21,7 @@ from engine.text import counted, joined, shell_line
 TOPIC_NOT_LOADED: Final = "topic_not_loaded"
 NO_CONSUMERS: Final = "no_consumers"
 ACTIVE_NOT_CONNECTED: Final = "failover_active_not_connected"
+WAITS_BY_DESIGN: Final = "nobody is to read a segment before those that it descends from are read"
 
 
 def topic_not_loaded(seen: SubscriptionSeen) -> Judgement:
@@ -34,6 +36,8 @@ def topic_not_loaded(seen: SubscriptionSeen) -> Judgement:
             return "consumers are connected"
         if not dispatcher.backlog:
             return "nothing waits"
+        if dispatcher.last.waits_for:
+            return WAITS_BY_DESIGN
         listed_without = dispatcher.topic in seen.unloaded
         counts_anew = dispatcher.last.topic.msg_in_counter == 0 and dispatcher.sub.msg_out_counter == 0
         if not listed_without and not (counts_anew and dispatcher.last.topic.publishers == 0):
@@ -65,6 +69,8 @@ def no_consumers(seen: SubscriptionSeen) -> Judgement:
             return f"{counted(len(dispatcher.sub.consumers), 'consumer')} connected"
         if not dispatcher.backlog:
             return "nobody is connected, and nothing waits"
+        if dispatcher.last.waits_for:
+            return WAITS_BY_DESIGN
         if has_served_siblings(seen, dispatcher):
             return "other partitions of the topic have consumers"
         skip = shell_line("pulsar-admin", "topics", "skip-all", "-s", seen.name, dispatcher.topic)

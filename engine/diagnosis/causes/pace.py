@@ -8,7 +8,8 @@ from engine.admin.facts import NotReported
 from engine.diagnosis.causes.consumers import RECEIVER_QUEUE, works_slowly
 from engine.diagnosis.causes.counts import impossible
 from engine.diagnosis.causes.in_hands import newcomers_of, not_on_its_way
-from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
+from engine.diagnosis.limits import Setting
+from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
 from engine.diagnosis.seen import NOBODY, SHARED, ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.text import counted, joined, shell_line, time_text
 

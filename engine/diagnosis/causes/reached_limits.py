@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from engine.diagnosis.limits import BROKER as LIMIT_OF_BROKER
-from engine.diagnosis.limits import NAMESPACE_POLICY
-from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
+from engine.diagnosis.limits import NAMESPACE_POLICY, Setting
+from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
 from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen, parent_of
 from engine.producer_limit import is_limited
 from engine.text import counted, joined, shell_line

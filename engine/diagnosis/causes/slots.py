@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import Final
 
 from engine.config import BrokerSettings, behaviour_of, default_settings
-from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
+from engine.diagnosis.limits import Setting
+from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById

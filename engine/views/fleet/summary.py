@@ -5,7 +5,8 @@ The same tables give the same bytes: nothing here depends on the order of rows, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -165,6 +166,19 @@ class WorstNamespace:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupTotals:
+    """The totals of one cluster, or with ``tenant`` of one tenant of it."""
+
+    cluster: str
+    tenant: str
+    topics: int
+    msg_rate_in: float | None
+    msg_rate_out: float | None
+    storage_size_bytes: int | None
+    backlog_size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class WorstBundle:
     """One bundle by its full name; ``outcome`` and ``reason`` are the modular load manager's verdict."""
 
@@ -297,6 +311,7 @@ class FleetSummary:
     balance_loops: tuple[BalanceLoop, ...] = ()
     run_id: str = ""
     snapshot_time: str | None = None
+    groups: tuple[GroupTotals, ...] = ()
 
 
 class _Version(msgspec.Struct):
@@ -347,16 +362,44 @@ _TOTALS: Final = {
 }
 
 
-def fleet_families(summary: FleetSummary) -> tuple[Family, ...]:
-    """All figures of a summary; those that no job counted are left out."""
-    return tuple(family for family in _families(summary) if family.samples)
+def fleet_families(summary: FleetSummary, owners: Mapping[str, str] | None = None) -> tuple[Family, ...]:
+    """All figures of a summary; those that no job counted are left out.
+
+    ``owners``: of namespaces and tenants, as a label of what is about a namespace, so that an alert finds its owner.
+    """
+    return tuple(family for family in _families(summary, owners) if family.samples)
 
 
-def _families(summary: FleetSummary) -> Iterable[Family]:
+def read_owners(text: str) -> dict[str, str]:
+    """The owner of each namespace or tenant, from CSV with the columns ``tenant`` or ``namespace``, and ``owner``.
+
+    Raises ``InputError`` where a column is missing.
+
+    >>> read_owners("tenant,namespace,owner\\nshop,,sales\\n,shop/orders,ordering\\n")
+    {'shop': 'sales', 'shop/orders': 'ordering'}
+    """
+    rows = csv.DictReader(text.removeprefix("\ufeff").splitlines())
+    columns = set(rows.fieldnames or ())
+    if "owner" not in columns or columns.isdisjoint(("tenant", "namespace")):
+        raise InputError("the first line has to name the columns tenant or namespace, and owner")
+    named = ((row.get("namespace") or row.get("tenant") or "", row["owner"] or "") for row in rows)
+    return {name.strip(): owner.strip() for name, owner in named if name.strip()}
+
+
+def _owner(namespace: str, owners: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    if owners is None:
+        return ()
+    return (("owner", owners.get(namespace) or owners.get(namespace.partition("/")[0], "")),)
+
+
+def _families(summary: FleetSummary, owners: Mapping[str, str] | None) -> Iterable[Family]:
+    if summary.run_id:
+        yield Family(
+            "ringside_fleet_run", "the run of these figures", (Sample(1, (("run_id", summary.run_id),)),), "info"
+        )
     if summary.snapshot_time is not None:
         moment = datetime.fromisoformat(summary.snapshot_time).timestamp()
-        labels = (("run_id", summary.run_id),)
-        yield Family("ringside_fleet_snapshot_seconds", "the moment of the latest answer", (Sample(moment, labels),))
+        yield _single("snapshot_seconds", "the moment of the latest answer", moment)
     for name, meaning in _TOTALS.items():
         value = getattr(summary.totals, name)
         if value is not None:
@@ -375,6 +418,10 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
         yield _single("reported_active_consumers", "active consumers that were reported", summary.agreement.reported)
         agreeing = summary.agreement.agreeing
         yield _single("agreeing_active_consumers", "reported ones that the rules in force give as well", agreeing)
+        yield Family(
+            "ringside_fleet_cluster_disagreeing", "reported active consumers that the rules of the cluster do not give",
+            tuple(Sample(row.reported - row.agreeing, (("cluster", row.cluster),)) for row in summary.rules),
+        )  # fmt: skip
     if "balance" in summary.jobs:
         balance = summary.balance
         yield _single("max_broker_usage", "weighted usage of the fullest broker, a share", balance.max_usage)
@@ -396,8 +443,9 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
             for row in summary.quarantine
         ),
     )  # fmt: skip
+    named = ("cluster", "namespace", "subscription", "type")
     uneven = [
-        (tuple((name, getattr(row, name)) for name in ("cluster", "namespace", "subscription", "type")), row)
+        ((*((name, getattr(row, name)) for name in named), *_owner(row.namespace, owners)), row)
         for row in summary.worst_subscriptions
     ]
     yield Family(
@@ -407,6 +455,10 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
     yield Family(
         "ringside_fleet_spare_msg_rate", "messages a second that an even spread would give to less busy consumers",
         tuple(Sample(row.spare_msg_rate, labels) for labels, row in uneven),
+    )  # fmt: skip
+    yield Family(
+        "ringside_fleet_idle_of_subscription", "consumers of these subscriptions that get nothing",
+        tuple(Sample(row.idle, labels) for labels, row in uneven),
     )  # fmt: skip
 
 

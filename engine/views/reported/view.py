@@ -523,4 +523,6 @@ def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject:
         replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
     )
     comparison = reported.comparison(moment, subject, view)
-    return replace(view, consumers=consumers, reported=replace(reported_view, marks=marks, comparison=comparison))
+    return replace(
+        view, consumers=consumers, reported=structs.replace(reported_view, marks=marks, comparison=comparison)
+    )

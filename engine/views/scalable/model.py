@@ -22,6 +22,7 @@ class SegmentRow:
     children: Annotated[tuple[int, ...], about("The listed segments that were made of it.")]
     topic: Annotated[str, about("The topic with its messages; of a migrated segment the classic one.")]
     owner: Annotated[str | None, about("The broker that owns it, as statistics print it.")]
+    created_ms: Annotated[int | None, about("When it was made, in epoch milliseconds; null if unknown.")]
     msg_rate_in: Annotated[float | None, about("Messages per second by its load record; null without one.")]
     byte_rate_in: Annotated[float | None, about("Bytes per second by its load record.")]
     msg_rate_out: Annotated[float | None, about("Delivered messages per second by its load record.")]
@@ -105,9 +106,12 @@ class KeyRow:
     owners: Annotated[tuple[KeyOwner, ...], about("Who gets it, by subscription; QUEUE subscriptions are left out.")]
 
 
+Action = Literal["none", "split", "merge", "rebucket", "blocked"]
+
+
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    action: Annotated[Literal["none", "split", "merge", "rebucket", "blocked"], about("What happens.")]
+    action: Annotated[Action, about("What happens.")]
     segments: Annotated[tuple[int, ...], about("The segments it happens to.")]
     buckets: Annotated[int, about("Of a rebucket: the buckets of each successor; else 0.")]
     reason: Annotated[str, about("Why, in Pulsar's word; empty where there is nothing to do.")]

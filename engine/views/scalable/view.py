@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from engine.admin.moments import Moment
 from engine.admin.scalable import ScalableFacts
 from engine.errors import Rejection
 from engine.hashing import utf16_order
@@ -25,10 +26,11 @@ from engine.scalable.reported import (
 )
 from engine.scalable.routing import Router, hashes_of_key, router
 from engine.scalable.scaling import INVALID_POLICY, ScalingState, Step, next_steps
-from engine.scalable.settings import METRICS, AutoScaleSettings, refuse_settings
+from engine.scalable.settings import MAX_BUCKETS, METRICS, AutoScaleSettings, max_buckets, refuse_settings
 from engine.scalable.statistics import QUEUE, STREAM, ListedSegment, TopicStatistics, TopicSubscription
 from engine.views.scalable.model import (
     FORMAT,
+    Action,
     ConsumerRow,
     Cooldowns,
     KeyOwner,
@@ -57,6 +59,29 @@ class Dealt:
     drained: frozenset[int]
     owners: Mapping[int, tuple[str | None, ...]]
     """By segment that is dealt, who has each of its buckets."""
+
+
+def last_views(
+    moments: Sequence[Moment], topics: Collection[str] | None = None, keys: Sequence[str] = ()
+) -> dict[str, ScalableView | Rejection]:
+    """The view of each scalable topic of the answers, or of these, at its last moment."""
+    printed = (moment.snapshot.configuration.get(MAX_BUCKETS) for moment in reversed(moments))
+    most = max_buckets(next((one for one in printed if one is not None), None))
+    seen: dict[str, list[Moment]] = {}
+    for moment in moments:
+        for topic in moment.snapshot.scalable:
+            if topics is None or topic in topics:
+                seen.setdefault(topic, []).append(moment)
+    return {
+        topic: scalable_view(
+            of_topic[-1].snapshot.scalable[topic],
+            of_topic[-1].at_ms,
+            keys,
+            before=of_topic[-2].snapshot.scalable[topic] if len(of_topic) > 1 else None,
+            max_buckets=most,
+        )
+        for topic, of_topic in sorted(seen.items())
+    }
 
 
 def scalable_view(
@@ -140,6 +165,7 @@ def _segment_row(topic: str, segment: Segment, statistics: TopicStatistics, sett
         children=segment.child_ids,
         topic=backing_topic(topic, segment),
         owner=listed.ownerBroker,
+        created_ms=segment.created_at_ms if segment.created_at_ms > 0 else None,
         msg_rate_in=msg_in,
         byte_rate_in=byte_in,
         msg_rate_out=msg_out,
@@ -318,7 +344,7 @@ def _next_step(
     )
 
 
-_ACTIONS: Final[Mapping[str, Literal["none", "split", "merge", "rebucket", "blocked"]]] = {
+_ACTIONS: Final[Mapping[str, Action]] = {
     "NONE": "none",
     "SPLIT": "split",
     "MERGE": "merge",

@@ -7,7 +7,8 @@ import random
 import pytest
 
 from engine.admin.earlier import EarlierAnswers, EarlierParts
-from engine.admin.files import AnswerFile, FilesRead
+from engine.admin.files import AnswerFile
+from engine.admin.folders import FilesRead
 from engine.admin.moments import Moment, read_moments
 from engine.verify import answers_of, verify_answers
 from tests.playing.server import recorded

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from engine.admin.files import AnswerFile, FilesRead, read_files
+from engine.admin.files import AnswerFile
+from engine.admin.folders import FilesRead, read_files
 from engine.admin.inferred_release import InferredRelease, inferred_release
 from engine.admin.release_signs import SIGNS
 from engine.admin.snapshot import AnswerCollector, is_scenario

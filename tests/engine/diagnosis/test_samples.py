@@ -7,10 +7,10 @@ from typing import Final
 
 import pytest
 
-from engine.admin.files import natural_key
 from engine.admin.moments import read_moments
 from engine.diagnosis.model import Diagnosis, Verdict
 from engine.diagnosis.why import DECIDERS, why, with_earlier
+from engine.text import natural_key
 from tests.engine.diagnosis.samples import FAULTS, HEALTHY, dump, mended_dump, sample
 
 HARMLESS: Final = (Verdict.BY_DESIGN, Verdict.FINE)

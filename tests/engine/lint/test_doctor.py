@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from engine.admin.publishers import client_facts
+from engine.admin.client_facts import client_facts
 from engine.admin.snapshot import read_answers
 from engine.cluster.bundles import topic_loads
 from engine.cluster.state import ClusterState, Namespace, Subscription

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from engine.admin.publishers import client_facts
+from engine.admin.client_facts import client_facts
 from engine.admin.snapshot import read_answers
 from engine.errors import InputError
 from engine.lint import Finding, Severity, lint

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from engine.admin.files import moment_ms
 from engine.admin.moments import Moment, read_moments
+from engine.text import moment_ms
 
 RECORDED = Path(__file__).parent / "recorded"
 SCENES = ("manual", "order", "holdup", "auto-load", "migrate")

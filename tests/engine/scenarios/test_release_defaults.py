@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.admin.publishers import ClientFacts
+from engine.admin.client_facts import ClientFacts
 from engine.config import ReleaseBehaviour, behaviour_of, default_settings
 from engine.scenarios.linting import reported_facts
 from engine.scenarios.opening import BUNDLES_ASSUMED, open_moments

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,12 +13,16 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from engine.admin.moments import read_moments
 from engine.diagnosis.why import diagnose_all
+from engine.errors import Rejection
 from engine.scenarios.embedded import embedded
 from engine.scenarios.opening import open_moments
 from engine.scenarios.synthetic import synthetic_state
 from engine.views import metrics as cluster_metrics
 from engine.views.metrics import Family, Pictured, Sample, cluster_families
 from engine.views.reported.view import Reported
+from engine.views.scalable.figures import figures_of
+from engine.views.scalable.view import last_views
+from tests.engine.scalable.scenes import moments_of
 from tests.engine.scenarios.recordings import RECORDINGS
 from tui.cli.openmetrics import LONGEST_LABEL, exposition
 
@@ -139,3 +144,17 @@ def test_of_many_series_the_worst_are_kept_and_the_others_counted(monkeypatch: p
 def test_a_large_cluster_is_not_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_metrics, "FORECAST_TOPICS", 10)
     assert not [name for name, _ in figures(Pictured(embedded("flow-split").state)) if "split" in name]
+
+
+def test_scalable_topics_are_measured_one_by_one(tmp_path: Path) -> None:
+    views = [view for name in ("order", "manual") for view in last_views(moments_of(tmp_path / name, name)).values()]
+    printed = tuple(view for view in views if not isinstance(view, Rejection))
+    result = figures(Pictured(embedded("pip392").state, scalable=printed))
+    numbers = figures_of(printed[1])
+    of_manual = {name: value for (name, labels), value in result.items() if ("topic", numbers.topic) in labels}
+    assert of_manual["ringside_scalable_segments"] == numbers.segments > 1
+    assert of_manual["ringside_scalable_sealed"] == numbers.sealed
+    assert of_manual["ringside_scalable_consumers"] == numbers.consumers
+    brokers = {name: value for (name, labels), value in result.items() if dict(labels).get("broker")}
+    assert brokers["ringside_scalable_controllers"] == 1
+    assert brokers["ringside_scalable_broker_segments"] >= numbers.segments

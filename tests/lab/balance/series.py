@@ -10,14 +10,14 @@ from typing import Annotated, Final
 
 import msgspec
 
-from engine.admin.facts import LARGEST, BrokerStats, Count, Decoded, Rate
+from engine.admin.facts import LARGEST, BrokerStats, Count, Rate
 from engine.admin.load_reports import BundleReport, decode_broker_load, decode_bundle_report
 from engine.admin.namespaces import decode_bundles
 from engine.admin.text import value_problem
 from engine.admin.topics import decode_broker_stats_topics
 from engine.balance.averages import BundleData, TimeAverageMessageData
 from engine.balance.brokers import BrokerLoad
-from engine.errors import Problem, Rejection
+from engine.errors import Decoded, Problem, Rejection
 from engine.names import refuse_bundle, refuse_namespace
 from tests.lab.folder import shared
 

@@ -154,7 +154,7 @@ def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatc
     policies = {"flag_on": numbers, "flag_off": numbers}
     summary = {
         "job": "assign",
-        "tables": {"assignments": 80},
+        "tables": {"assignments": 40},
         "in_force": ["flag_off"],
         "policies": policies,
         "rules": [],
@@ -162,7 +162,7 @@ def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatc
     }
     monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: JobResult("assign", summary))
     first, _, heads, off, on = run("fleet", "assign", "in", "out", "--kill", "c-1").out.splitlines()
-    assert first == "assign: assignments 80"
+    assert first == "assign: assignments 40"
     assert heads.split() == ["policy", "worst", "max/even", "idle", "moved", "least"]
     assert off.split() == ["flag_off", "*", "1.50", "3", "1,205", "900"]
     assert on.split() == ["flag_on", "1.50", "3", "1,205", "900"]
@@ -213,11 +213,22 @@ def test_a_report_is_written_for_a_build_server_and_for_a_scraper(
     suite = ElementTree.parse(tmp_path / "out.xml").getroot()
     cases = {case.attrib["name"]: case for case in suite.iter("testcase")}
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
-    assert failed == {"idle>0", "quarantined>9%", "error", "failover-names-collide"}
+    uneven = "east/t/n/s\\x1b[31m"
+    assert failed == {"idle>0", "quarantined>9%", "error", "failover-names-collide", uneven}
     assert [name for name, case in cases.items() if case.find("error") is not None] == ["lint"]
-    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == (str(len(cases)), "4", "1")
+    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == (str(len(cases)), "5", "1")
     families = {family.name: family for family in text_string_to_metric_families((tmp_path / "out.txt").read_text())}
     assert [sample.value for sample in families["ringside_fleet_topics"].samples] == [1_000_000]
+    # Namespaces and tenants have owners, and so have the series about them.
+    (tmp_path / "owners.csv").write_text("tenant,owner\nt,sales\n")
+    assert run("fleet", "report", "in", "out", "--openmetrics", "out.txt", "--owners", "owners.csv").code == 1
+    families = {family.name: family for family in text_string_to_metric_families((tmp_path / "out.txt").read_text())}
+    (idle,) = families["ringside_fleet_idle_of_subscription"].samples
+    assert (idle.labels["owner"], idle.labels["cluster"], idle.value) == ("sales", "east", 1)
+    (tmp_path / "owners.csv").write_text("team\nt\n")
+    for name in ("owners.csv", "nowhere.csv"):
+        refused = run("fleet", "report", "in", "out", "--openmetrics", "out.txt", "--owners", name)
+        assert (refused.code, name in refused.err) == (2, True)
     # Without a condition findings are no failures; reports of an earlier run are replaced.
     assert run("fleet", "report", "in", "out", "--junit", "out.xml").code == 1, "a job failed"
     assert ElementTree.parse(tmp_path / "out.xml").getroot().attrib["failures"] == "0"

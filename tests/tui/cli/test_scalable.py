@@ -83,3 +83,34 @@ def test_a_key_of_a_scalable_topic_is_explained(run: Run, two_topics: str, dump:
     page = run("explain", "key", "order-2", dump)
     assert (page.code, "sub: c-a" in page.out) == (0, True)
     assert run("explain", "key", "order-2", two_topics).code == 2
+
+
+def test_all_topics_are_listed_the_worst_first(run: Run, two_topics: str) -> None:
+    ran = run("scalable", two_topics, "--all")
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == [
+        "topic://ring/order/orders",
+        "topic://ring/manual/orders",
+    ]
+    document = json.loads(run("scalable", two_topics, "--all", "--json").out)
+    first, second = document["topics"]
+    assert (first["blocked"], first["backlog"], first["segments"], first["sealed"]) == (2, 58, 2, 1)
+    assert (second["blocked"], second["consumers"], second["idle"], second["next"]) == (0, 3, 0, "none")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--all", "--fail-on", "blocked>1"), 1),
+        (("--all", "--fail-on", "blocked>2"), 0),
+        (("manual", "--fail-on", "blocked>0"), 0),
+        (("order/", "--fail-on", "idle>0", "--fail-on", "flaps>0"), 1),
+        (("order/", "--fail-on", "score>0.8"), 0),
+        (("--all", "--fail-on", "moved>0"), 2),
+        (("--all", "--fail-on", "idle>10%"), 2),
+        (("--all", "orders"), 2),
+        (("--all", "--key", "k"), 2),
+    ],
+)
+def test_limits_decide_the_exit_code(run: Run, two_topics: str, words: tuple[str, ...], code: int) -> None:
+    assert run("scalable", two_topics, *words).code == code

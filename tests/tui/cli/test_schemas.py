@@ -134,6 +134,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "scalable": (
         ("scalable", "segments", "--key", "k"),
         ("scalable", "segments", "orders", "--key", "order-1", "--key", ""),
+        ("scalable", "segments", "--all"),
     ),
     "script": (
         ("demo", "pip392", "--headless"),

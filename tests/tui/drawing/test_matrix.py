@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from engine.views.producers.model import EAGER, FRESH, KEY, LOST, ROUTER
 from themes.palettes import DEPTHS, Depth, palette
 from tui.drawing.cost_curve import CostPicture, draw_costs
+from tui.drawing.matrix_grid import MatrixPicture, grid_for
 from tui.drawing.matrix_margins import HEAD, reason_ink
-from tui.drawing.producer_matrix import MatrixPicture, draw_matrix, grid_for
+from tui.drawing.producer_matrix import draw_matrix
 
 Cells = dict[tuple[int, int], int]
 

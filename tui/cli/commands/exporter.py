@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
-from engine.errors import InputError, RingsideError, system_reason
+from engine.errors import InputError, Rejection, RingsideError, system_reason
 from tui.cli.addresses import address_of
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
@@ -36,7 +36,8 @@ def exporter_command(
     """Read the cluster at URL repeatedly, and serve what only Ringside knows about it at /metrics.
 
     Evenness and idle consumers of Failover subscriptions, findings by cause, blocked backlogs, draining slots,
-    facts on which model and broker disagree, the next split and the next unload. The cluster is only read; a scrape
+    facts on which model and broker disagree, the next split and the next unload; of scalable topics segments that wait,
+    idle consumers, scores and the next step. The cluster is only read; a scrape
     returns the last figures and sends the cluster no request.
 
     Without --not-only-here only this machine can connect: names of subscriptions and bundles are in the figures.
@@ -122,6 +123,7 @@ class Figures:
         from engine.diagnosis.why import diagnose_all
         from engine.views.metrics import Pictured, cluster_families
         from engine.views.reported.view import Reported
+        from engine.views.scalable.view import last_views
         from tui.cli.openmetrics import exposition
 
         began = time.monotonic()
@@ -130,7 +132,10 @@ class Figures:
         diagnoses = tuple(diagnose_all(reported.subscriptions(reported.last).values()))
         report = self._pictures.verified(reading)
         agreement = tuple((tally.kind.name.lower(), tally.compared, tally.agree) for tally in report.tallies)
-        families = cluster_families(Pictured(session.timeline.state, session.seen[-1:], diagnoses, agreement))
+        views = last_views(session.seen).values()
+        scalable = tuple(view for view in views if not isinstance(view, Rejection))
+        picture = Pictured(session.timeline.state, session.seen[-1:], diagnoses, agreement, scalable)
+        families = cluster_families(picture)
         text = exposition(families)
         with self._lock:
             self._text, self._read_s = text, time.monotonic()

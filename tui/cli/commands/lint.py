@@ -240,8 +240,8 @@ def _answers_of(
 
     if len(paths) != 1 or not is_url(paths[0]):
         return _read(paths, what_if, piped, given["topic"])
+    from engine.admin.client_facts import client_facts
     from engine.admin.moments import combined
-    from engine.admin.publishers import client_facts
     from engine.scenarios.opening import open_moments
     from tui.cli.cluster import read_once
     from tui.sources.cluster.reading import moments_read
@@ -262,8 +262,8 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     """
     from dataclasses import replace
 
+    from engine.admin.client_facts import client_facts
     from engine.admin.moments import combined, read_moments
-    from engine.admin.publishers import client_facts
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments, open_settings
     from tui.sources.answers import answer_about
 

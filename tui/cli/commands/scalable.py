@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import InputError, Rejection
-from tui.cli.exits import FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, setting_option, topic_option
-from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.output import json_text, say, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engine.admin.moments import Moment
+    from engine.views.scalable.figures import TopicFigures
     from engine.views.scalable.model import ScalableView
 
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 @click.argument("path", metavar="FILE | FOLDER")
 @click.argument("name", metavar="[TOPIC]", required=False)
 @click.option("--key", "keys", metavar="KEY", multiple=True, help="Say where this key goes. Repeatable.")
+@click.option("--all", "lists_all", is_flag=True, help="List every scalable topic in numbers, the worst first.")
+@click.option("--fail-on", "texts", metavar="LIMIT", multiple=True, help="Exit 1 where it holds, such as 'blocked>0'.")
 @topic_option
 @setting_option
 @max_input_option
@@ -32,6 +34,8 @@ def scalable_command(
     path: str,
     name: str | None,
     keys: tuple[str, ...],
+    lists_all: bool,
+    texts: tuple[str, ...],
     about: str | None,
     settings: tuple[tuple[str, str], ...],
     max_input: int,
@@ -44,12 +48,26 @@ def scalable_command(
     statistics or its record. Of several topics name one, or a part of its name. Segments that wait for an ancestor are
     listed with what keeps it from being drained, and the next automatic step with its reason.
 
+    --fail-on takes blocked, idle, uncovered, unattached, stuck, score, flaps (changes within an hour), backlog,
+    segments and sealed; with --all each of the topics is judged. Exit code 1: a limit holds.
+
     Example: ringside scalable answers/ orders --key order-17
+
+    Example: ringside scalable answers/ --all --fail-on 'blocked>0' --fail-on 'score>0.8'
     """
+    from engine.views.scalable.figures import LIMITED, figures_of
+    from tui.cli.limits import code_under, limits_of
     from tui.sources.answers import moments_of
 
+    limits = limits_of(texts, LIMITED)
+    if lists_all and (name is not None or keys):
+        raise click.UsageError("--all lists every topic; leave out TOPIC and --key")
     moments = moments_of(path, topic=about, settings=settings, limit_bytes=max_input)
     say_problems(tuple(problem for moment in moments for problem in moment.snapshot.problems))
+    if lists_all:
+        rows = _all_figures(moments)
+        _print_all(rows, as_json=as_json, ascii_only=ascii_only)
+        return max(code_under(limits, row, of=row.topic) for row in rows)
     view = shown_topic(moments, name, keys)
     if as_json:
         from engine.documents import document
@@ -59,33 +77,54 @@ def scalable_command(
         from tui.cli.printers.scalable_page import scalable_lines
 
         write_page(scalable_lines(view), ascii_only=ascii_only)
-    return FINE
+    return code_under(limits, figures_of(view))
+
+
+def _all_figures(moments: Sequence[Moment]) -> Sequence[TopicFigures]:
+    """The topics that can be shown, the worst first; the others are said. Raises ``InputError`` without any."""
+    from engine.views.scalable.figures import figures_of, worst_first
+    from engine.views.scalable.view import last_views
+
+    views = last_views(moments)
+    if not views:
+        raise _without_topics(moments)
+    refused = [view.message for view in views.values() if isinstance(view, Rejection)]
+    if len(refused) == len(views):
+        raise InputError("; ".join(refused))
+    for message in refused:
+        say(message)
+    return worst_first(figures_of(view) for view in views.values() if not isinstance(view, Rejection))
+
+
+def _print_all(rows: Sequence[TopicFigures], *, as_json: bool, ascii_only: bool) -> None:
+    from engine.views.scalable.figures import FiguresDocument, TopicFigures
+    from tui.cli.plain import table
+    from tui.kit.declared import aligns, page_rows
+
+    if as_json:
+        write_out(json_text(FiguresDocument(rows)))
+    else:
+        write_page(table(page_rows(rows, TopicFigures), aligns(rows, TopicFigures)), ascii_only=ascii_only)
 
 
 def shown_topic(moments: Sequence[Moment], name: str | None, keys: Sequence[str]) -> ScalableView:
     """The only scalable topic of the answers, or the one that is named, at its last moment. Raises ``InputError``."""
-    from engine.views.scalable.view import scalable_view
+    from engine.views.scalable.view import last_views
 
-    with_topics = [moment for moment in moments if moment.snapshot.scalable]
-    if not with_topics:
-        source = moments[-1].snapshot.source
-        raise InputError(
-            f"{source}: the answers have no scalable topic; record those below admin/v2/scalable/, as"
-            " TENANT/NAMESPACE/TOPIC and TENANT/NAMESPACE/TOPIC/stats"
-        )
-    topic = _chosen({one: None for moment in with_topics for one in moment.snapshot.scalable}, name)
-    of_topic = [moment for moment in with_topics if topic in moment.snapshot.scalable]
-    last, before = of_topic[-1], of_topic[-2] if len(of_topic) > 1 else None
-    view = scalable_view(
-        last.snapshot.scalable[topic],
-        last.at_ms,
-        keys,
-        before=before.snapshot.scalable[topic] if before is not None else None,
-        max_buckets=_max_buckets(moments),
-    )
+    topics = {topic: None for moment in moments for topic in moment.snapshot.scalable}
+    if not topics:
+        raise _without_topics(moments)
+    (view,) = last_views(moments, (_chosen(topics, name),), keys).values()
     if isinstance(view, Rejection):
         raise InputError(view.message)
     return view
+
+
+def _without_topics(moments: Sequence[Moment]) -> InputError:
+    return InputError(
+        f"{moments[-1].snapshot.source}: the answers have no scalable topic; record those below admin/v2/scalable/, as"
+        " TENANT/NAMESPACE/TOPIC and TENANT/NAMESPACE/TOPIC/stats"
+    )
 
 
 def _chosen(topics: Mapping[str, None], name: str | None) -> str:
@@ -99,11 +138,3 @@ def _chosen(topics: Mapping[str, None], name: str | None) -> str:
     if len(matches) > 1:
         raise InputError(f"the answers have {len(matches):,} scalable topics; name one: {listed(sorted(matches), 5)}")
     return matches[0]
-
-
-def _max_buckets(moments: Sequence[Moment]) -> int:
-    """What a segment may have at most, by the settings of the brokers."""
-    from engine.scenarios.scalable_topics import MAX_BUCKETS, max_buckets
-
-    printed = [moment.snapshot.configuration.get(MAX_BUCKETS) for moment in moments]
-    return max_buckets(next((one for one in reversed(printed) if one is not None), None))

@@ -13,7 +13,7 @@ from tui.cli.output import json_text, write_out, write_page
 ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "list": ("engine.views.listing:Listing",),
     "why": ("engine.diagnosis.findings:WhyDocument", "engine.diagnosis.findings:WhyAllDocument"),
-    "scalable": ("engine.views.scalable.model:ScalableView",),
+    "scalable": ("engine.views.scalable.model:ScalableView", "engine.views.scalable.figures:FiguresDocument"),
     "heirs": ("engine.views.comparing.heirs:HeirsDocument",),
     "broker-heirs": ("engine.views.brokers.heirs:BrokerHeirsDocument",),
     "diff": ("engine.views.comparing.difference:DiffDocument",),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 import click
 
-from engine.admin.files import FilesRead
+from engine.admin.folders import FilesRead
 from engine.answer import about
 from engine.config import FLAG
 from engine.errors import InputError, Problem, Rejection
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 SHOWN_DIFFERENCES: Final = 50
 _NOTHING: Final = (
     "nothing in it can be compared. Save partitioned-stats or stats of topics with Failover, Exclusive or Key_Shared"
-    " subscriptions, …/bundles, topicHashPositions, broker-stats/topics or load reports"
+    " subscriptions, records and stats of scalable topics, …/bundles, topicHashPositions, broker-stats/topics or load"
+    " reports"
 )
 
 

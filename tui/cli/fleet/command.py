@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from engine.errors import InputError, system_reason
 from engine.text import visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.fleet.diff import diff_runs
@@ -133,7 +135,10 @@ def _report_files(command: Callable[..., int]) -> Callable[..., int]:
     """The reports that jobs with a page also write for other programs."""
     for decorate in (
         click.option("--openmetrics", metavar="FILE", help="Write the figures as OpenMetrics too."),
-        click.option("--junit", metavar="FILE", help="Write JUnit XML too: jobs, conditions and findings."),
+        click.option("--owners", metavar="FILE", help="CSV with tenant or namespace, and owner: their label there."),
+        click.option(
+            "--junit", metavar="FILE", help="Write JUnit XML too: jobs, conditions, worst subscriptions and findings."
+        ),
     ):
         command = decorate(command)
     return command
@@ -167,6 +172,7 @@ def _command_of(job: str, about: str) -> click.Command:
         fail_on: tuple[str, ...] = (),
         junit: str | None = None,
         openmetrics: str | None = None,
+        owners: str | None = None,
         **changes: Any,
     ) -> int:
         from pipeline.session import need_pyspark
@@ -185,6 +191,7 @@ def _command_of(job: str, about: str) -> click.Command:
         for path, mark, option in ((junit, JUNIT_MARK, "--junit"), (openmetrics, METRICS_MARK, "--openmetrics")):
             if path is not None:
                 check_report(path, mark, option)
+        named = None if owners is None else _owners(owners)
         conditions = conditions_of(job, fail_on or (("error",) if job == "lint" else ()))
         result = _done(job, source, target, master, asked)
         if as_json:
@@ -200,7 +207,7 @@ def _command_of(job: str, about: str) -> click.Command:
             if junit is not None:
                 write_report(junit, junit_text(summary, figures, conditions), JUNIT_MARK, "--junit")
             if openmetrics is not None:
-                write_report(openmetrics, exposition(fleet_families(summary)), METRICS_MARK, "--openmetrics")
+                write_report(openmetrics, exposition(fleet_families(summary, named)), METRICS_MARK, "--openmetrics")
         failures = failures_of(figures, conditions)
         for reason in failures:
             say(f"{job}: {reason}")
@@ -216,6 +223,18 @@ def _command_of(job: str, about: str) -> click.Command:
     decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
     text = f"{about}\n\nExample: {_EXAMPLES[job]}"
     return click.command(job, short_help=about, help=text)(_options(decorated))
+
+
+def _owners(path: str) -> Mapping[str, str]:
+    """The owners in a file. Raises ``InputError``."""
+    from engine.views.fleet.summary import read_owners
+
+    try:
+        return read_owners(Path(path).read_text("utf-8", "replace"))
+    except OSError as fault:
+        raise InputError(f"--owners {path} cannot be read: {system_reason(fault)}") from fault
+    except InputError as fault:
+        raise InputError(f"--owners {path}: {fault}") from fault
 
 
 def _tables(result: JobResult) -> Iterator[str]:
@@ -355,9 +374,10 @@ def _json(result: JobResult, target: str) -> str:
 
 
 def _page(results: ResultFolder) -> list[str]:
+    from engine.views.fleet.trends import history_of, trends_of
     from tui.cli.fleet.page import fleet_lines
 
-    return fleet_lines(_read(results))
+    return fleet_lines(_read(results), trends_of(history_of(results)))
 
 
 def _read(results: ResultFolder) -> FleetSummary:
@@ -367,7 +387,6 @@ def _read(results: ResultFolder) -> FleetSummary:
 
 
 def _summary(results: ResultFolder) -> bytes:
-    from engine.errors import InputError
     from engine.views.fleet.summary import FILE_NAME
 
     try:
@@ -391,7 +410,6 @@ def open_fleet(*, target: str, run_id: str, output: Output) -> int:
     """
     results = result_folder(target, run_id)
     if output.on_screen:
-        from engine.errors import InputError
         from tui.cli.exits import why_no_screen
         from tui.cli.fleet.screen import open_fleet_screen
 

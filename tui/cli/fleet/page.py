@@ -1,4 +1,5 @@
-"""The summary of a fleet run as text, and the run as JUnit: a case for each job, limit of ``--fail-on`` and rule."""
+"""The summary of a fleet run as text, and the run as JUnit: a case for each job, limit of ``--fail-on``,
+subscription that a limit is about, and rule."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from xml.etree import ElementTree as Xml
 from engine.lint.model import severity_of
 from engine.text import counted, visible
 from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, PolicyTotals
+from engine.views.fleet.trends import MEASURES, Trend, growth
 from tui.cli.plain import Align, table
-from tui.kit.wording import ONE_CLUSTER, UNKNOWN, safe_name
+from tui.kit.wording import ONE_CLUSTER, UNKNOWN, safe_name, sparkline
 
 if TYPE_CHECKING:
     from engine.views.fleet.conditions import Condition, Figures
@@ -18,12 +20,33 @@ if TYPE_CHECKING:
 
 
 SHOWN: Final = 10
+_OF_ONE: Final = ("max_over_even", "idle")
+"""The numbers in conditions that single subscriptions have as well."""
 _Rows = Sequence[tuple[str, ...]]
 
 
-def fleet_lines(summary: FleetSummary, *, shown: int = SHOWN) -> list[str]:
-    """Totals, then the worst of each kind, findings, and what was set aside."""
-    return [line for part in _parts(summary, shown) for line in part][:-1]
+def fleet_lines(summary: FleetSummary, trends: Sequence[Trend] = (), *, shown: int = SHOWN) -> list[str]:
+    """Totals, then the worst of each kind, findings, what was set aside, and trends."""
+    return [*(line for part in _parts(summary, shown) for line in part), *trend_lines(trends, shown)][:-1]
+
+
+def trend_lines(trends: Sequence[Trend], shown: int = SHOWN) -> list[str]:
+    """Clusters and tenants over the runs: the last number, its growth since the first, and the way between."""
+    rows = [
+        (_in(trend.cluster, safe_name(trend.tenant)) if trend.tenant else _folder(trend.cluster),
+         *(cell for values in trend.values for cell in (_trend_text(values), sparkline(values))))
+        for trend in trends[:shown]
+    ]  # fmt: skip
+    heads = ("cluster or tenant", "topics", "", "in/s", "", "out/s", "", "stored bytes", "", "backlog bytes", "")
+    runs = len(trends[0].values[0]) if trends else 0
+    more = [f"  and {len(trends) - shown:,} more"] if len(trends) > shown else []
+    return [*_block(f"Over {runs:,} runs", heads, rows, "<" + "><" * len(MEASURES))[:-1], *more, ""] if rows else []
+
+
+def _trend_text(values: Sequence[float | None]) -> str:
+    change = growth(values)
+    last = UNKNOWN if values[-1] is None else f"{values[-1]:,.0f}"
+    return last if change is None else f"{last} {change:+.0%}"
 
 
 def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
@@ -183,7 +206,8 @@ _Case = tuple[str, str, str, str]
 
 def junit_text(summary: FleetSummary, figures: Figures, conditions: Sequence[Condition]) -> str:
     """A finding fails its case where a condition names its severity or a lower one."""
-    cases = [*_jobs(summary), *_conditions(figures, conditions), *_findings(summary, conditions)]
+    cases = [*_jobs(summary), *_conditions(figures, conditions), *_subscriptions(summary, conditions)]
+    cases += _findings(summary, conditions)
     counts = {
         "tests": str(len(cases)),
         "failures": str(sum(bool(reason) and kind == "failure" for _, _, reason, kind in cases)),
@@ -214,6 +238,17 @@ def _conditions(figures: Figures, conditions: Sequence[Condition]) -> Iterator[_
         else:
             reason = f"it is {value:,.4g}" if condition.is_met(figures) else ""
             yield "fleet.conditions", condition.text, reason, "failure"
+
+
+def _subscriptions(summary: FleetSummary, conditions: Sequence[Condition]) -> Iterator[_Case]:
+    """The worst subscriptions, each of which fails where it exceeds by itself what a condition allows."""
+    limits = [condition.limit for condition in conditions if condition.limit and condition.limit.name in _OF_ONE]
+    for row in summary.worst_subscriptions if limits else ():
+        values = ((limit, getattr(row, limit.name)) for limit in limits)
+        over = {limit.name: value for limit, value in values if value is not None and limit.holds(value, 0)}
+        reason = ", ".join(f"{name} is {value:,.4g}" for name, value in over.items())
+        name = "/".join(part for part in (row.cluster, row.namespace, row.subscription) if part)
+        yield "fleet.subscriptions", name, reason, "failure"
 
 
 def _findings(summary: FleetSummary, conditions: Sequence[Condition]) -> Iterator[_Case]:

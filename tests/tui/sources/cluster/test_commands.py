@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.admin.files import moment_ms
+from engine.text import moment_ms
 from tests.playing.server import Played, failing, playing, recorded, status
 from tests.tui.cli.conftest import Run, run
 from tests.tui.sources.cluster.test_redaction import SECRET_AS

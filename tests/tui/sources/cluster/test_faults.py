@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin.files import moment_ms
+from engine.text import moment_ms
 from tests.playing.server import Fault as PlayedFault
 from tests.playing.server import Played, PlayingServer, ReceivedRequest, failing, playing, recorded, status
 from tests.tui.cli.conftest import Run, run

@@ -1,0 +1,84 @@
+"""Segments of scalable topics that wait for an older one: who has to acknowledge, and what nobody reads."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from engine.diagnosis.findings import findings_of
+from engine.diagnosis.model import Diagnosis, Verdict
+from engine.lint import Severity
+from tests.engine.diagnosis.answers import Stats, consumer, diagnosed, stats
+
+SCALABLE = "admin/v2/scalable/t/n/x"
+BROKER_STATS = "admin/v2/broker-stats/topics"
+NAMES = ("segment://t/n/x/0000-ffff-0", "segment://t/n/x/0000-7fff-1", "segment://t/n/x/8000-ffff-2")
+
+
+def answers(older: Stats, *, blocked: bool = True) -> dict[str, Any]:
+    """A topic whose segment 0 was split into 1 and 2, where 20 messages wait, as one moment has it."""
+    states = ("SEALED", "ACTIVE", "ACTIVE")
+    segments = {
+        str(at): {"name": NAMES[at], "state": states[at], "entryBuckets": 1, **({"parentIds": [0]} if at else {})}
+        for at in range(3)
+    }
+    shown = {str(at): {"msgBacklog": 20, "blocked": blocked and at > 0} for at in range(3)}
+    held = [{"consumerName": "a", "connected": True, "segmentIds": [0]}]
+    topic = {"type": "STREAM", "uncoveredSegmentIds": [], "segments": shown, "consumers": held}
+    younger = [stats("Exclusive", [], msgBacklog=20, topic={"msgInCounter": 20}) for _ in range(2)]
+    return {
+        f"{SCALABLE}/stats": {"layout": {"epoch": 1, "segments": segments}, "subscriptions": {"s": topic}},
+        BROKER_STATS: {
+            "t/n": {"0x00000000_0xffffffff": {"persistent": dict(zip(NAMES, (older, *younger), strict=True))}}
+        },
+    }
+
+
+def held(backlog: int, *names: str) -> Stats:
+    consumers = [consumer(f"{name}-seg-0", unackedMessages=backlog) for name in names]
+    return stats("Exclusive", consumers, msgBacklog=backlog, topic={"msgInCounter": 30})
+
+
+def waits(diagnosis: Diagnosis) -> Any:
+    return next(cause for cause in diagnosis.causes if cause.id == "segment_waits")
+
+
+def test_who_holds_messages_of_the_older_segment_is_named() -> None:
+    diagnosis = diagnosed(answers(held(30, "a")))
+    cause = waits(diagnosis)
+    assert (cause.verdict, cause.by, cause.topics, cause.waiting) == (Verdict.SLOWS, ("a-seg-0",), 2, 40)
+    assert (cause.number("older_backlog"), cause.topic) == (30, NAMES[1])
+    assert "no_consumers" not in [one.id for one in diagnosis.causes]
+    (finding,) = findings_of([diagnosis], ["segment_waits"])
+    assert finding.severity is Severity.WARNING
+
+
+def test_an_older_segment_that_nobody_reads_blocks() -> None:
+    diagnosis = diagnosed(answers(held(30)))
+    assert (waits(diagnosis).verdict, waits(diagnosis).number("older_consumers")) == (Verdict.BLOCKS, 0)
+    assert [one.topic for one in diagnosis.causes if one.id == "no_consumers"] == [NAMES[0]]
+
+
+def test_an_older_segment_that_is_read_needs_only_the_next_check() -> None:
+    cause = waits(diagnosed(answers(held(0, "a"))))
+    assert (cause.verdict, cause.number("older_backlog")) == (Verdict.SLOWS, 0)
+
+
+def test_an_older_segment_without_statistics_is_unknown() -> None:
+    shown = answers(held(30, "a"))
+    topics = copy.deepcopy(shown[BROKER_STATS])
+    del topics["t/n"]["0x00000000_0xffffffff"]["persistent"][NAMES[0]]
+    cause = waits(diagnosed({**shown, BROKER_STATS: topics}))
+    assert (cause.verdict, cause.by) == (Verdict.SLOWS, ())
+
+
+@pytest.mark.parametrize("without", ["printed", "read"])
+def test_a_segment_that_does_not_wait_is_judged_as_any_topic(without: str) -> None:
+    shown = answers(held(30, "a"), blocked=without != "printed")
+    if without == "read":
+        del shown[f"{SCALABLE}/stats"]
+    diagnosis = diagnosed(shown)
+    assert "segment_waits" not in [one.id for one in diagnosis.causes]
+    assert [one.topics for one in diagnosis.causes if one.id == "no_consumers"] == [2]
