@@ -216,9 +216,9 @@ def _new_producers(texts: list[str]) -> StartProducers | Rejection:
         if name in ("partitions", "brokers", "seed") and _is_number(value):
             start = replace(start, **{name: int(value)})  # type: ignore[arg-type]
         elif name in ("producers", "limit") and _is_number(value):
-            plan = structs.replace(plan, **{"count" if name == "producers" else name: int(value)})  # type: ignore[arg-type]
+            plan = structs.replace(plan, **{"count" if name == "producers" else name: int(value)})
         elif name in ("router", "client"):
-            plan = structs.replace(plan, **{name: value})  # type: ignore[arg-type]
+            plan = structs.replace(plan, **{name: value})
         elif name == "start" and value in ("eager", "lazy"):
             plan = structs.replace(plan, lazy=value == "lazy")
         elif name == "above" and value in ("on", "off"):
