@@ -63,9 +63,10 @@ soak: $(STAMP)
 fuzz: $(STAMP)
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
-# Every member of every recorded fault left out in turn: `why` may claim less, and nothing else. Two minutes.
+# Every member of every sample, stall and recording left out in turn: `why` may claim less, and nothing else. An hour;
+# ARGS=names tries those alone.
 left-out: $(STAMP)
-	@$(BIN)/python -m tests.engine.diagnosis.left_out
+	@$(BIN)/python -m tests.engine.diagnosis.left_out $(ARGS)
 
 # Random keys on every screen: KEYS=n SEED=s JOBS=processes; REPLAY='…' does again what a failure printed.
 soak-ui: $(STAMP)

@@ -29,6 +29,7 @@ DOCUMENTS: Final = (
     "suggest",
     "check",
     "scalable",
+    "migration",
     "list",
 )
 """What has one: four screens, then commands by their names; ``bundles`` is of ``forecast``, ``script`` of

@@ -6,6 +6,7 @@ Textual resolves a relative path beside the class that names it, so it would bre
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 ROOT = Path(__file__).resolve().parent
 
@@ -26,3 +27,12 @@ def stylesheet(name: str) -> Path:
 def stylesheets() -> list[Path]:
     """All stylesheets of the package, absolute, in the order of their names."""
     return sorted(ROOT.glob("*.tcss"))
+
+
+OURS: Final = ("dark", "light")
+OTHERS: Final = (
+    *("nord", "gruvbox", "catppuccin-mocha", "catppuccin-latte", "catppuccin-frappe", "catppuccin-macchiato"),
+    *("dracula", "tokyo-night", "monokai", "flexoki", "solarized-light", "solarized-dark", "rose-pine"),
+    *("rose-pine-moon", "rose-pine-dawn", "atom-one-dark", "atom-one-light", "textual-dark", "textual-light"),
+)
+"""Themes of Textual, on whose ground consumers have the colours of our dark or light one."""

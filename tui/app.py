@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,7 +20,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from themes import stylesheet
-from themes.palettes import Depth, ThemeName
+from themes.palettes import Depth
 from tui.failover.bindings import BINDINGS, GROUPS
 from tui.failover.titles import PANEL_TITLES
 from tui.kit.background import in_background, run_beside
@@ -30,12 +30,14 @@ from tui.kit.layouts import arrange, choose_layout, name_panels
 from tui.kit.plain_text import PlainStatic
 from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.session import Feed, Opening, Session
+from tui.kit.session import Contexts, Feed, Opening, Session
 from tui.kit.themed_app import ThemedApp, theme_name
 
 if TYPE_CHECKING:
+    from engine.errors import Rejection
     from tui.kit.screen import DashboardScreen
     from tui.kit.store import Store
+    from tui.kit.typed_commands import Typed
     from tui.navigator import Navigator
 
 NEWEST = Binding("f5", "newest", "Newest", show=False, tooltip="The newest reading of the cluster; leaves a what-if")
@@ -71,6 +73,8 @@ class RingsideApp(ThemedApp):
     """Whether the caller opens ``wanted_demo`` when this app ends."""
     opens_home = False
     """Whether the list of everything comes first where that is long."""
+    contexts: Callable[[], Contexts] | None = None
+    """The running clusters that can be opened in place of what is shown; not for visitors from elsewhere."""
     wanted_demo = ""
     """The name of a shipped demo that is to be opened in place of this."""
     _session: Session | None = None
@@ -81,7 +85,7 @@ class RingsideApp(ThemedApp):
         shown: Session | Opening,
         *,
         animate: bool = True,
-        theme: ThemeName = "dark",
+        theme: str = "dark",
         mono: bool = False,
         depth: Depth | None = None,
         ascii_only: bool = False,
@@ -119,13 +123,67 @@ class RingsideApp(ThemedApp):
         assert session is not None, "a screen shows a session"
         stage = Stage(Player(session.script) if session.script is not None else None)
         self._navigator = Navigator(
-            self, self.store, stage, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only
+            self,
+            self.store,
+            stage,
+            self.colours,
+            animate=self._animate_changes,
+            ascii_only=self._ascii_only,
+            more_commands=self._commands_everywhere,
         )
         for key in self._keys_of_source:
+            if key.key in self._bindings.key_to_bindings:
+                continue
             self.bind(key.key, key.action, description=key.description, show=False)
         if session.feed is not None:
             self._follow(session.feed)
         return self._navigator.screen
+
+    def _commands_everywhere(self) -> Mapping[str, Typed]:
+        if self.contexts is None:
+            return {}
+        from tui.kit.typed_commands import choice
+
+        known = {name: name for name in self.contexts().names()}
+        about = "opens another cluster of your settings in place of this"
+        return {"context": choice("context NAME", about, known, self.open_context)}
+
+    def open_context(self, name: str) -> Rejection | None:
+        """Show another running cluster; this one stays until that one was read, and where it cannot be."""
+        from engine.errors import Rejection, RingsideError
+
+        assert self.contexts is not None, "a name is one of them"
+        try:
+            contexts = self.contexts()
+            opening = contexts.opening(name)
+        except RingsideError as error:
+            return Rejection("UnusableContext", str(error))
+        self.secret = contexts.secret
+        run_beside(self, partial(self._replace, opening), group="context", exclusive=True)
+        return None
+
+    async def _replace(self, opening: Opening) -> None:
+        before, feed = self._navigator, self._session.feed if self._session is not None else None
+        frame = OpeningScreen(opening, mono=self.depth == "mono")
+        await self.push_screen(frame)
+        try:
+            session, store = await in_background(_loaded, opening)
+        except Exception as error:
+            self.pop_screen()
+            if before is not None:
+                before.screen.complain(str(error))
+            return
+        if feed is not None:
+            feed.stop()
+        self._session, self.store, self._opening = session, store, opening
+        screen = self._first_screen()
+        with self.batch_update():
+            while len(self.screen_stack) > 1:
+                self.pop_screen()
+            await self.push_screen(screen)
+            if before is not None:
+                before.leave()
+            self._list_first()
 
     def _list_first(self) -> None:
         """Show the list of everything where that is long and nobody named a part of it."""
@@ -247,12 +305,11 @@ class RingsideApp(ThemedApp):
 
     def watch_theme(self) -> None:
         """Drawings take the palette that suits the theme, also a built-in one."""
-        self._theme_name = "dark" if self.current_theme.dark else "light"
         if self._navigator is not None:
             self._navigator.paint(self.colours)
 
     async def action_switch_theme(self) -> None:
-        await self.switch_theme(theme_name("light" if self._theme_name == "dark" else "dark"))
+        await self.switch_theme(theme_name("light" if self.current_theme.dark else "dark"))
 
     async def action_quit(self) -> None:
         """Leave with exit code 0, or 1 after a script whose expectations failed. Steps are on disk already."""
@@ -281,14 +338,22 @@ class RingsideApp(ThemedApp):
                     by = place - self.store.shown.place
                     title = self.store.places.title(place)
                     yield SystemCommand(f"Show {title}", "", partial(self._show, by))
+        for name in self.contexts().names() if self.contexts is not None else ():
+            yield SystemCommand(f"Cluster {name} of your settings", "", partial(self._choose_context, name))
         if self.opens_demos:
             from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
 
             for name in SHIPPED_SCRIPTS:
                 title = f"Demo {name}: {shipped_script(name).title}"
                 yield SystemCommand(title, "", partial(self._open_demo, name))
+        yield SystemCommand("Choose a theme, each is shown while it is marked", "", self.search_themes)
         everywhere = (binding for binding in self.BINDINGS if isinstance(binding, Binding))
         yield from key_commands((("everywhere", (*self._keys_of_source, *everywhere)),), self)
+
+    def _choose_context(self, name: str) -> None:
+        refused = self.open_context(name)
+        if refused is not None and self._navigator is not None:
+            self._navigator.screen.complain(refused)
 
     def _open_demo(self, name: str) -> None:
         self.wanted_demo = name

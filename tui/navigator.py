@@ -5,7 +5,7 @@ A screen is imported when it is first shown: one is enough for the first picture
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tui.brokers.screen import BrokersScreen
     from tui.bundles.screen import BundlesScreen
     from tui.home.screen import HomeScreen
+    from tui.kit.typed_commands import Typed
 
 NOTHING_KNOWN = "no load of a broker was read, so nothing is known of brokers: "
 PREVIEWED_AT_ONCE: Final = 100_000
@@ -91,7 +92,15 @@ class Navigator:
     """
 
     def __init__(
-        self, app: App[Any], store: Store, stage: Stage, colours: Palette, *, animate: bool, ascii_only: bool
+        self,
+        app: App[Any],
+        store: Store,
+        stage: Stage,
+        colours: Palette,
+        *,
+        animate: bool,
+        ascii_only: bool,
+        more_commands: Callable[[], Mapping[str, Typed]],
     ) -> None:
         self._app = app
         self._store = store
@@ -104,6 +113,7 @@ class Navigator:
         self._home: HomeScreen | None = None
         self._brokers_of: tuple[Snapshot, ...] = ()
         self.stage = stage
+        self.more_commands = more_commands
         store.listen(lambda _changed: self.turn())
         store.listen(lambda _changed: self._renew_brokers())
         store.listen(lambda _changed: self._renew_home())
@@ -118,8 +128,10 @@ class Navigator:
             screen.on_brokers = self.show_brokers
             screen.on_home = self.show_home
             screen.on_chosen = self.go_to
+            screen.more_commands = self.more_commands
             self._store.listen(screen.post_message)
-            self._app.install_screen(screen, kind)  # so that it outlives its time in front
+            # So that it outlives its time in front; the screens of another cluster may still have theirs.
+            self._app.install_screen(screen, f"{kind} {id(self)}")
             self._screens[kind] = screen
         return self._screens[kind]
 
@@ -128,6 +140,13 @@ class Navigator:
         if kind == "failover":
             how["bundle_screens"] = self
         return screen_of(kind)(self._store, self._colours, **how)
+
+    def leave(self) -> None:
+        """Give up all screens but the one that the app began with, once others are in front."""
+        for screen in self._screens.values():
+            if screen not in self._app.screen_stack:
+                self._app.uninstall_screen(screen)
+                screen.remove()
 
     def turn(self) -> None:
         """Bring the right screen to the front, unless a dialog is above the other one."""
@@ -160,7 +179,7 @@ class Navigator:
 
         if self._home is None or not self._home.is_attached:
             marked = self._store.shown.key if marks_shown else ""
-            self._home = HomeScreen(self._store.listing, marked, self._open_listed, self._colours)
+            self._home = HomeScreen(self._store.listing, marked, self._open_listed, self._colours, self.more_commands())
             self._app.push_screen(self._home)
 
     def _open_listed(self, key: str) -> None:

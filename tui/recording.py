@@ -17,7 +17,6 @@ from tui.kit.pictures import film_of_frames, frame_of, pixel_drawer, pixels
 from tui.kit.screen import DashboardScreen
 
 if TYPE_CHECKING:
-    from themes.palettes import ThemeName
     from tui.kit.session import Session
 
 MOST_SECONDS: Final = 5.0
@@ -26,7 +25,7 @@ LAST_SECONDS: Final = 6.0
 FORMS: Final = (".svg", ".cast", ".gif")
 
 
-async def film_of(session: Session, columns: int, rows: int, *, theme: ThemeName = "dark", mono: bool = False) -> Film:
+async def film_of(session: Session, columns: int, rows: int, *, theme: str = "dark", mono: bool = False) -> Film:
     """Play the session's script on the screen that it is written for. O(moments x cells)."""
     assert session.script is not None
     app = RingsideApp(session, animate=False, theme=theme, mono=mono, depth=None if mono else "truecolor")

@@ -76,6 +76,9 @@ _UNREAD_MEMBERS: Final = ("partitions", "metadata", "ledgers", "isDurable", "isR
 """Members that no struct reads and that say what an answer is."""
 _QUERY, _QUERY_WITHIN = b'"resultType"', 4096
 """The member by which an answer of Prometheus is known, and in how many bytes it comes."""
+_BETWEEN_DOCUMENTS: Final = re.compile(rb"\}\r?\n(?:\r?\n)?\{")
+"""The end of a document and the beginning of another; within one there is a comma."""
+_CONNECTED, _TWICE = b"connectedSince", 2
 _NAME_AN_ANSWER: Final = "name a recorded answer of the admin interface"
 
 
@@ -164,22 +167,64 @@ def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: 
 def rounds_in(file: AnswerFile) -> list[AnswerFile]:
     """Return a text in which the same command was run several times as its answers, each with its ``turn`` from 1.
 
-    Everything else is the file itself. O(1) for a text that begins as JSON, else O(length).
+    Statistics that no command names are of the same topic where they list the same connections. Everything else is the
+    file itself. O(length).
     """
-    if file.data[:64].lstrip()[:1] in (b"{", b"[", b"") or b"pulsar" not in file.data:
+    if _is_one_document(file.data):
         return _instants_in(file)
     opened = opened_file(file)
-    seen: Counter[tuple[str, str, str]] = Counter()
+    seen: Counter[object] = Counter()
     parts: list[AnswerFile] = []
+    named: dict[object, str] = {}
+    turn = 1
     for answer in opened.answers:
-        request = opened.requests.get(answer.name)
-        turn = 1
+        request, name = opened.requests.get(answer.name), answer.name
+        key: object = None
         if request is not None and request.what:
             key = request.what, request.topic, request.namespace
-            seen[key] += 1
-            turn = seen[key]
-        parts.append(AnswerFile(answer.name, answer.data, request, turn))
+        elif answer.kind is AnswerKind.TOPIC_STATS and (key := _connections(answer.data)) is not None:
+            name = named.setdefault(key, name)
+        seen[key] += key is not None
+        if key is not None or answer.kind is not AnswerKind.INTERNAL_STATS:
+            turn = max(1, seen[key])  # internal statistics go with those before them
+        parts.append(AnswerFile(name, answer.data, request, turn))
     return parts if any(count > 1 for count in seen.values()) else [file]
+
+
+def _is_one_document(data: bytes) -> bool:
+    """Whether a text cannot have several answers to the same command."""
+    begins_as_json = data[:64].lstrip()[:1] in (b"{", b"[", b"")
+    if begins_as_json:
+        return _BETWEEN_DOCUMENTS.search(data) is None
+    return b"pulsar" not in data and data.count(_CONNECTED) < _TWICE
+
+
+def _connections(data: bytes) -> frozenset[tuple[str, str, str]] | None:
+    """The consumers of statistics by subscription, address and time of connecting; None without any."""
+    try:
+        subscriptions = msgspec.json.decode(data, type=_Connections).subscriptions
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    found = frozenset(
+        (name, consumer.address, consumer.connectedSince)
+        for name, subscription in subscriptions.items()
+        for consumer in subscription.consumers
+        if consumer.address and consumer.connectedSince
+    )
+    return found or None
+
+
+class _Connection(msgspec.Struct):
+    address: str = ""
+    connectedSince: str = ""
+
+
+class _Connected(msgspec.Struct):
+    consumers: list[_Connection] = []
+
+
+class _Connections(msgspec.Struct):
+    subscriptions: dict[str, _Connected] = {}
 
 
 def _instants_in(file: AnswerFile) -> list[AnswerFile]:

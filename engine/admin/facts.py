@@ -328,6 +328,26 @@ class LedgerFacts(msgspec.Struct, frozen=True):
     entries: int
     cursors: Mapping[str, CursorFacts]
 
+    def entries_left(self, subscription: str) -> int | None:
+        """Entries behind a mark-delete position; None where it is unknown, or in an earlier ledger."""
+        cursor, written = self.cursors.get(subscription), self.last_confirmed_entry
+        marked = None if cursor is None else cursor.mark_delete_position
+        if marked is None or written is None:
+            return None
+        if marked >= written:
+            return 0
+        return written.entry - marked.entry if marked.ledger == written.ledger else None
+
+    def entries_unread(self, subscription: str) -> int | None:
+        """Entries from a read position on; None where it is unknown, or in an earlier ledger."""
+        cursor, written = self.cursors.get(subscription), self.last_confirmed_entry
+        read = None if cursor is None else cursor.read_position
+        if read is None or written is None:
+            return None
+        if read > written:
+            return 0
+        return written.entry - read.entry + 1 if read.ledger == written.ledger else None
+
 
 @dataclass(frozen=True, slots=True)
 class BundleList:

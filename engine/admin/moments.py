@@ -72,10 +72,14 @@ def read_moments(
     always = groups.pop("", [])
     moments: list[Moment] = []
     left_out: list[Problem] = []
+    refusals: list[Problem] = []
+    is_refused = True
     configured: BrokerSettings | None = None
     for group, members in groups.items() or [("", [])]:
         collector = AnswerCollector(limit_bytes, keeps_nameless=keeps_nameless, earlier=earlier)
         collector.add(FilesRead((*always, *members), (), ()))
+        refusals += collector.refusals if collector.is_refused else ()
+        is_refused &= collector.is_refused or not collector.understood
         if collector.understood:
             at_ms = moment_ms(group)
             if at_ms is None:
@@ -88,7 +92,8 @@ def read_moments(
             moments.append(Moment(at_ms, collector.snapshot(title)))
         else:
             left_out += collector.problems
-    if not moments:
+    left_out += refusals if is_refused else ()
+    if not moments or is_refused:
         in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
         raise no_answer_error(title, len(files), (*problems, *left_out), in_folder=in_folder)
     if problems or left_out:

@@ -378,3 +378,12 @@ def nameless_topic(file_name: str) -> str:
     """
     stem = _stem(file_name)
     return f"persistent://{NAMELESS}/" + re.sub(r"[^-=:.A-Za-z0-9_]", "_", stem)
+
+
+def with_placeholders(line: str) -> str:
+    """A line to paste with TOPIC and TENANT/NAMESPACE in place of invented names.
+
+    >>> with_placeholders("stats persistent://unknown/unknown/x-partition-3; policies unknown/unknown")
+    'stats TOPIC; policies TENANT/NAMESPACE'
+    """
+    return re.sub(rf"persistent://{NAMELESS}/[-=:.A-Za-z0-9_]+", "TOPIC", line).replace(NAMELESS, "TENANT/NAMESPACE")

@@ -29,6 +29,7 @@ from engine.admin.namespaces import (
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
 from engine.admin.requests import (
+    NAMELESS,
     SCENARIO_NAME,
     TOPIC_POLICIES,
     AdminRequest,
@@ -175,8 +176,23 @@ class AnswerCollector:
         known = self.known_names | self.stats.keys() | self.loaded.keys()
         naming = Naming(requests, known)
         self._take_sums(naming)
-        for answer in unnamed:
+        # Internal statistics without a name are those of the statistics with the same subscriptions.
+        for answer in sorted(unnamed, key=lambda answer: answer.kind is AnswerKind.INTERNAL_STATS):
             self._take_nameless(answer.kind, answer.name, answer.data, naming)
+
+    @property
+    def refusals(self) -> tuple[Problem, ...]:
+        """What the admin interface said in place of answers."""
+        return tuple(
+            Problem(answer.name, "$.reason", f"is an error of the admin interface: {reason}", _ASK_AGAIN)
+            for answer in self.read
+            if answer.kind is AnswerKind.ERROR and (reason := _members(answer.data).get("reason"))
+        )
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether there is nothing but refusals."""
+        return 0 < self.understood == len(self.refusals)
 
     def _take_sums(self, naming: Naming) -> None:
         for name, data in self.summed:
@@ -336,15 +352,7 @@ class AnswerCollector:
                 self.stats[topic] = decoded_topic.good
             return
         if kind is AnswerKind.INTERNAL_STATS:
-            topic = naming.topic(name)
-            if topic is None:
-                self.problems += unread_faults(data, name)
-            else:
-                from engine.admin.ledgers import decode_internal_stats
-
-                ledger = decode_internal_stats(data, name)
-                self.problems += ledger.problems
-                self.ledgers.update({topic: ledger.good} if ledger.good is not None else {})
+            self._take_ledger(naming.topic(name), name, data)
             return
         if kind is AnswerKind.POLICIES and (namespace := naming.namespace(name)) is not None:
             self.namespace_policies[namespace] = _members(data)
@@ -358,6 +366,28 @@ class AnswerCollector:
             self.problems.append(Problem(name, "$", "the answer does not say which namespace it is about", advice))
         else:
             self.bundles[namespace] = decoded.good
+
+    def _take_ledger(self, topic: str | None, name: str, data: bytes) -> None:
+        """Take internal statistics: those without a name belong to the nameless topic with the same subscriptions."""
+        from engine.admin.ledgers import decode_internal_stats
+
+        if topic is None and not self._keeps_nameless:
+            self.problems += unread_faults(data, name)
+            return
+        ledger = decode_internal_stats(data, name)
+        self.problems += ledger.problems
+        if ledger.good is None:
+            return
+        if topic is None:
+            nameless = [facts for facts in self.stats.values() if facts.namespace == NAMELESS]
+            like_it = [
+                facts.name
+                for facts in nameless
+                if {sub.name for sub in facts.subscriptions} <= ledger.good.cursors.keys()
+                and facts.name not in self.ledgers
+            ]
+            topic = like_it[0] if like_it else nameless_topic(name)
+        self.ledgers[topic] = ledger.good
 
     def _settings(self) -> BrokerSettings | None:
         """What was reported; a setting that was not has the default of the brokers' release."""
@@ -418,6 +448,7 @@ class AnswerCollector:
         return bounded(snapshot)
 
 
+_ASK_AGAIN: Final = "mend what it names, and ask again"
 _LISTS: Final = (AnswerKind.OTHER, AnswerKind.TOPIC_LIST)
 """Kinds as which a list of brokers may be recognised: only its name says what it is."""
 _PLAIN_TEXT: Final = ("lookup-bundle",)

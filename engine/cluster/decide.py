@@ -74,6 +74,10 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
                 return add_scalable_topic(state, command)
             return add_topic(state, command)
         case RemoveTopic():
+            if command.topic.startswith(TOPIC_SCHEME):
+                from engine.cluster.scalable.decide import remove_scalable_topic
+
+                return remove_scalable_topic(state, command)
             return remove_topic(state, command)
         case RepartitionTopic():
             return repartition_topic(state, command)

@@ -10,6 +10,7 @@ from engine.answer import about
 from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.causes import counts, failover, in_hands, pace, reached_limits, slots
 from engine.diagnosis.causes.stalled import UNEXPLAINED
+from engine.diagnosis.cursors import CURSORS_ONLY
 from engine.diagnosis.limits import Setting
 from engine.diagnosis.metered import METRICS_ONLY
 from engine.diagnosis.model import Cause, Diagnosis, KnownBug, RuledOut, Value, Verdict
@@ -67,6 +68,7 @@ CAUSE_RULES: Final = (
     CauseRule(UNEXPLAINED, "messages wait, and no answer shows why", Severity.INFO),
     CauseRule(NOT_REPORTED, "the answer lacks what nearly every cause is read from", Severity.INFO),
     CauseRule(SUMS_ONLY, "messages wait, and sums do not say at which partition", Severity.INFO, "partitioned-stats"),
+    CauseRule(CURSORS_ONLY, "messages wait, and cursors do not say why", Severity.INFO, "stats-internal"),
     CauseRule(METRICS_ONLY, "messages wait, and metrics do not say why", Severity.INFO, "metrics of brokers"),
 )
 

@@ -82,7 +82,7 @@ KNOWN_BUGS: Final = (
              _STALLED | {"waits_unexplained"}, _KEYS, _AUTUMN_2026, _4_0,
              symptoms=frozenset({"", "read-waits-behind"}),
              fits=lambda dispatcher: bool(dispatcher.sub.allow_out_of_order_delivery and dispatcher.sub.msg_in_replay)),
-    KnownBug("#26288", "permits are lost while consumers connect again (as in #26416 and #24418)",
+    KnownBug("#26288", "permits are lost while consumers connect again (as in #26416 and #24418; #26289)",
              _STALLED | _COUNTS | {"no_permits", "keyshared_no_permits"}, _SPREAD, _AUTUMN_2026, fits=_lost_permits,
              symptoms=frozenset({"", "nobody-reads", "read-without-cursor", "read-waits-behind"}),
              attach=f"{TWO_READINGS}, with the times at which consumers connected"),

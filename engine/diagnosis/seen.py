@@ -178,14 +178,10 @@ class Dispatcher:
     @cached_property
     def unread(self) -> int:
         """Entries that the dispatcher has not read yet; without a cursor an upper bound."""
-        cursor, ledger = self.last.cursor, self.last.ledger
-        if cursor is not None and ledger is not None:
-            written, read = ledger.last_confirmed_entry, cursor.read_position
-            if written is not None and read is not None:
-                if read > written:
-                    return 0
-                if read.ledger == written.ledger:
-                    return written.entry - read.entry + 1
+        ledger = self.last.ledger
+        unread = None if ledger is None else ledger.entries_unread(self.sub.name)
+        if unread is not None:
+            return unread
         return max(0, self.backlog - self.unacked - self.replay - self.delayed)
 
     @property
@@ -215,20 +211,45 @@ class Dispatcher:
         if self.is_shared:
             return None if self.sub.unacked_messages is None else not self.unread
         published, sent = self.last.topic.last_publish_ms, self.sub.last_consumed_ms
-        if not published or not sent:
-            return None
-        if sent < published:
+        if published and sent and sent < published:
             return False
-        return True if sent - published <= _AT_ONCE_MS else None
+        at_once = published and sent and sent - published <= _AT_ONCE_MS
+        return True if at_once or self._counted_all or self._took_all_that_came else None
+
+    @property
+    def _took_all_that_came(self) -> bool:
+        """Whether the permits of the one consumer fell by what the backlog grew: in order, so all before went out.
+
+        Only of answers without times and counters, where nothing better is known.
+        """
+        taker, grown = self.taker, self.backlog_growth
+        if taker is None or taker.before is None or grown is None or self.knows_times or self.out is not None:
+            return False
+        permits, before = taker.facts.available_permits, taker.before.available_permits
+        return None not in (permits, before) and (before or 0) - (permits or 0) >= grown * self.messages_per_entry > 0
+
+    @property
+    def _counted_all(self) -> bool:
+        """Whether the one consumer that gets everything was sent as many messages as came since the topic was loaded.
+
+        As nothing was acknowledged since, a backlog of that many has no older ones.
+        """
+        sub, taker = self.sub, self.taker
+        if taker is None or sub.msg_rate_redeliver_msgs_per_sec or self.last_acked_ms or self.messages_per_entry > 1:
+            return False
+        came_in, sent = self.last.topic.msg_in_counter, taker.facts.msg_out_counter
+        return came_in is not None and sent is not None and 0 < self.backlog == came_in <= sent
 
     @property
     def acknowledged_all(self) -> bool:
         """Whether its cursor shows that every entry is acknowledged."""
-        cursor, ledger = self.last.cursor, self.last.ledger
-        if cursor is None or ledger is None:
-            return False
-        marked, written = cursor.mark_delete_position, ledger.last_confirmed_entry
-        return marked is not None and written is not None and marked >= written
+        return self.entries_left == 0
+
+    @property
+    def entries_left(self) -> int | None:
+        """The entries behind the mark-delete position, those acknowledged singly included; None where unknown."""
+        reading = self.last
+        return None if reading.ledger is None else reading.ledger.entries_left(reading.subscription.name)
 
     @cached_property
     def now_ms(self) -> int:
@@ -340,6 +361,14 @@ class Dispatcher:
         if self.last.at_ms is None or not facts.last_consumed_ms:
             return ConsumerSeen(facts, before, None, None)
         return ConsumerSeen(facts, before, None, self.last.at_ms - facts.last_consumed_ms > STILL_AFTER_MS)
+
+    @property
+    def changed_hands(self) -> bool:
+        """Whether consumers came or went between the moments."""
+        before = () if self.before is None else self.before.subscription.consumers
+        return {(each.name, each.address) for each in before} != {
+            (each.name, each.address) for each in self.sub.consumers
+        }
 
     @cached_property
     def active(self) -> ConsumerSeen | None:
@@ -465,7 +494,7 @@ def readings_of(moment: Moment) -> MomentReadings:
     for topic in moment.snapshot.topics.values():
         into = listed if topic.kind == "broker-stats" else full
         for sub in topic.subscriptions:
-            if not _is_internal(topic.name, sub.name):
+            if not is_internal(topic.name, sub.name):
                 waits_for = waits.get((topic.name, sub.name), "")
                 reading = Reading(moment.at_ms, topic, sub, ledgers.get(topic.name), waits_for)
                 into[topic.namespace, sub.name, topic.name] = reading
@@ -551,7 +580,8 @@ def _last_two(moments: Sequence[Mapping[Key, Reading]]) -> tuple[Mapping[Key, Re
     return last, before
 
 
-def _is_internal(topic: str, subscription: str) -> bool:
+def is_internal(topic: str, subscription: str) -> bool:
+    """Whether a topic or subscription is one of the broker's own."""
     return subscription in INTERNAL_SUBSCRIPTIONS or topic.rpartition("/")[2].startswith(SYSTEM_TOPICS)
 
 

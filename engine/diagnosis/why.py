@@ -9,7 +9,7 @@ from typing import Final
 
 from engine.admin.facts import total
 from engine.admin.moments import Moment
-from engine.admin.requests import NAMELESS
+from engine.admin.requests import with_placeholders
 from engine.diagnosis.absent import as_reported, not_reported
 from engine.diagnosis.causes import (
     connections,
@@ -59,6 +59,7 @@ _ONE: Final = frozenset({FAILOVER, EXCLUSIVE})
 _FAILOVER: Final = frozenset({FAILOVER})
 
 DECIDERS: Final = (
+    Decider(counts.COUNTS, "the broker reports numbers that cannot be", _ALL, counts.counts, also_quiet=True),
     Decider(consumers.TOPIC_NOT_LOADED, "a broker lost the topic, and no consumer is back", _ALL,
             consumers.topic_not_loaded),
     Decider(connections.LOST_PARTITIONS, "consumers of other partitions are not connected to these", _ALL,
@@ -95,7 +96,7 @@ DECIDERS: Final = (
     Decider(pace.RATE_LIMITED, "the dispatch rate is limited", _ALL, pace.dispatch_rate),
     Decider(pace.HOT_KEY, "one consumer's keys are more than it can do", _KEYS, pace.hot_key),
     Decider(pace.SLOW_CONSUMER, "consumers acknowledge, and are slow", _ALL, pace.slow_consumer),
-    Decider(pace.REDELIVERY, "the same messages go out again and again", _SPREAD, pace.redelivery, also_quiet=True),
+    Decider(pace.REDELIVERY, "the same messages go out again and again", _ALL, pace.redelivery, also_quiet=True),
     Decider(in_hands.NOT_ACKNOWLEDGED, "all was sent, and a consumer does not acknowledge", _ALL,
             in_hands.not_acknowledged),
     Decider(slots.NO_SLOTS, "consumers own no slot", _KEYS, slots.no_slots, also_quiet=True),
@@ -105,7 +106,6 @@ DECIDERS: Final = (
     Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys, also_quiet=True),
     Decider(in_hands.NEWCOMER, "others had taken everything before a consumer came", frozenset({SHARED}),
             in_hands.newcomer, also_quiet=True),
-    Decider(counts.COUNTS, "the broker reports numbers that cannot be", _ALL, counts.counts, also_quiet=True),
     Decider(failover.DIFFERS, "no rule gives the reported active consumers", _FAILOVER, failover.active_differs,
             also_quiet=True),
     Decider(slots.DIFFER, "no rule gives the reported hash ranges", _KEYS, slots.ranges_differ),
@@ -136,7 +136,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
             ruled_out.append(RuledOut(decider.id, judgement))
     causes += _if_unexplained(seen, causes)
     causes = [
-        replace(_without_invented_name(cause, seen), looks_like=looks_like(cause, seen))
+        replace(without_invented_names(cause), looks_like=looks_like(cause, seen))
         for cause in in_order_of_verdict(causes)
     ]
     first = causes[0] if causes else None
@@ -163,15 +163,9 @@ def _if_unexplained(seen: SubscriptionSeen, causes: Sequence[Cause]) -> list[Cau
     return [found] if found is not None else []
 
 
-def _without_invented_name(cause: Cause, seen: SubscriptionSeen) -> Cause:
+def without_invented_names(cause: Cause) -> Cause:
     """The cause with TOPIC in lines to paste, where no answer says which topic it is about."""
-    if seen.namespace != NAMELESS:
-        return cause
-    fix = cause.fix
-    names = {name for dispatcher in seen.dispatchers for name in (dispatcher.topic, parent_of(dispatcher.topic))}
-    for topic in sorted(names, key=len, reverse=True):  # x-partition-1 before x
-        fix = fix.replace(topic, "TOPIC")
-    return replace(cause, fix=fix.replace(NAMELESS, "TENANT/NAMESPACE"))
+    return replace(cause, fix=with_placeholders(cause.fix))
 
 
 def diagnose_all(subscriptions: Iterable[SubscriptionSeen]) -> list[Diagnosis]:
@@ -272,9 +266,7 @@ def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
         dispatcher.sub.active_consumer_name != dispatcher.active_name for dispatcher in seen.dispatchers
     ):
         return Verdict.SLOWS
-    if seen.type in _SPREAD and any(
-        (dispatcher.out or 0) > (dispatcher.came_in or 0) for dispatcher in seen.dispatchers
-    ):
+    if any((dispatcher.out or 0) > (dispatcher.came_in or 0) for dispatcher in seen.dispatchers):
         return Verdict.SLOWS
     if seen.type in _KEYS | _FAILOVER or (seen.type == SHARED and any(map(newcomers_of, seen.dispatchers))):
         return Verdict.UNEVEN
@@ -284,17 +276,25 @@ def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
 def why(moments: Sequence[Moment]) -> list[Diagnosis]:
     """Diagnose every subscription in moments in the order of time, the worst first.
 
-    Uneven producers have a diagnosis of their own, and so have subscriptions of which there are sums or metrics alone.
+    Uneven producers have a diagnosis of their own, and so have subscriptions of which there are no statistics but sums,
+    metrics or cursors.
     """
     return worst_first([*map(diagnose, subscriptions_seen(moments)), *without_statistics(moments)])
 
 
 def without_statistics(moments: Sequence[Moment]) -> list[Diagnosis]:
-    """Diagnose uneven producers, and subscriptions that sums over partitions or metrics show, and no statistics."""
+    """Diagnose uneven producers, and subscriptions that sums, metrics or cursors show, and no statistics."""
+    from engine.diagnosis.cursors import diagnosed_cursors
     from engine.diagnosis.metered import diagnosed_metrics
     from engine.diagnosis.sums import diagnosed_sums
 
-    return [*hot_partitions(moments), *diagnosed_sums(moments), *diagnosed_metrics(moments)]
+    found = [
+        *hot_partitions(moments),
+        *diagnosed_sums(moments),
+        *diagnosed_metrics(moments),
+        *diagnosed_cursors(moments),
+    ]
+    return [replace(row, causes=tuple(map(without_invented_names, row.causes))) for row in found]
 
 
 def selected(subscriptions: Sequence[SubscriptionSeen], word: str) -> list[SubscriptionSeen] | Rejection:

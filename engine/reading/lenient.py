@@ -123,6 +123,10 @@ class _Open:
         self.members += 1
 
 
+_LABEL: Final = re.compile(r"[A-Z][\w -]{0,60}:[ \t]*\n")
+"""A line of its own that says what comes next."""
+
+
 class Reader:
     """Reads one value from ``start``. ``is_command``: whether a line is a command, with which an answer has ended."""
 
@@ -169,7 +173,7 @@ class Reader:
             return self._close(char)
         if self._comment() or self._cut_mark(top):
             return True
-        if top.bracket == "" and self._begins_document():
+        if top.bracket == "" and (self._begins_document() or _LABEL.match(self._text, self._at)):
             return False
         if top.is_list is None:
             top.is_list = not self._names_a_member()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from engine.memo import Remembered
 from engine.scalable.layout import merge_depths
 from engine.scalable.model import Layout, by_place
 
@@ -57,8 +58,17 @@ class SegmentColumns:
         return np.repeat(np.arange(self.topics), np.diff(self.offsets))
 
 
+_columns: Remembered[SegmentColumns] = Remembered()
+
+
 def columns_of(layouts: Sequence[Layout]) -> SegmentColumns:
-    """The columns of these layouts. O(n log n) for n segments, without numpy's speed."""
+    """The columns of these layouts. O(n log n) for n segments, without numpy's speed; of a single one remembered."""
+    if len(layouts) == 1:
+        return _columns.get((layouts[0],), (), lambda: _new_columns(layouts))
+    return _new_columns(layouts)
+
+
+def _new_columns(layouts: Sequence[Layout]) -> SegmentColumns:
     offsets = [0]
     rows: list[tuple[int, int, int, int, bool, int]] = []
     edges: list[tuple[int, int]] = []

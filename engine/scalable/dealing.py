@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.hashing import utf16_order
+from engine.memo import Remembered
 from engine.scalable.columns import Bools, Ints, SegmentColumns, columns_of, sums
 from engine.scalable.model import Layout
 
@@ -105,6 +106,9 @@ class Deal:
         )
 
 
+_deals: Remembered[Deal] = Remembered()
+
+
 def deal(
     layout: Layout,
     names: Iterable[str],
@@ -115,10 +119,20 @@ def deal(
 ) -> Deal:
     """The deal of one subscription. ``drained`` are the sealed segments it is known to have read to their end.
 
+    Remembered: what was dealt is looked at again when it is shown.
+
     >>> from engine.scalable.layout import first_layout
     >>> {name: [one.segment_id for one in grants] for name, grants in deal(first_layout(3), "ba").grants.items()}
     {'a': [0, 2], 'b': [1]}
     """
+    consumers, gone = tuple(names), frozenset(drained)
+    small = (consumers, gone, drain_rule, checkpoint)
+    return _deals.get((layout,), small, lambda: _new_deal(layout, consumers, gone, drain_rule, checkpoint))
+
+
+def _new_deal(
+    layout: Layout, names: tuple[str, ...], drained: frozenset[int], drain_rule: bool, checkpoint: bool
+) -> Deal:
     order = sorted(names, key=utf16_order)
     columns = columns_of([layout])
     known = columns.sealed & np.isin(columns.segment_ids, list(drained))

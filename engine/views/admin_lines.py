@@ -34,6 +34,7 @@ from engine.cluster.topics import find_topic
 from engine.config import DEFAULTS, ReleaseBehaviour, ignored_setting, is_dynamic
 from engine.errors import Rejection
 from engine.names import parse_topic_name
+from engine.scalable.model import TOPIC_SCHEME
 from engine.text import shell_line, visible
 
 NOTHING: Final = "# no step was taken, so there is nothing to do"
@@ -81,6 +82,11 @@ def line_of(command: Command, state: ClusterState) -> tuple[str, str]:
     match command:
         case SetSetting(name, text):
             return _setting(name, text, behaviour_in(state))
+        case AddTopic(topic, segments) if topic.startswith(TOPIC_SCHEME):
+            count = f"?numInitialSegments={segments}" if segments else ""
+            return "", f"PUT /admin/v2/scalable/{topic.removeprefix(TOPIC_SCHEME)}{count}"
+        case RemoveTopic(topic) if topic.startswith(TOPIC_SCHEME):
+            return "", f"DELETE /admin/v2/scalable/{topic.removeprefix(TOPIC_SCHEME)}"
         case AddTopic(topic, partitions):
             return _add_topic(topic, partitions)
         case RemoveTopic(topic):

@@ -25,6 +25,7 @@ from engine.views.fleet.summary import (
     KeyModeTotals,
     NextUnload,
     NowTotals,
+    PartialSum,
     PolicyTotals,
     QuarantineCount,
     Records,
@@ -65,6 +66,7 @@ from pipeline.transforms.worst import (
     RATES,
     SIZES,
     TO_SPLIT,
+    exact_sum,
     failover_units,
     key_units,
     sums_of,
@@ -189,8 +191,19 @@ class _Report:
             clusters=len(self._summaries["import"].get("clusters", ("",))),
             brokers=len(self._brokers),
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
+            partial=self._partial([name for name, value in sums.items() if value is None]),
             **sums,
         )
+
+    def _partial(self, names: Sequence[str]) -> dict[str, PartialSum]:
+        """What is known of sums in which topics lack a number."""
+        from pyspark.sql import functions as fn  # noqa: PLC0415
+
+        if not names:
+            return {}
+        columns = [column for name in names for column in (exact_sum(name), fn.count_if(fn.col(name).isNull()))]
+        values = self._frame(TOPICS).select(*columns).collect()[0]
+        return {name: PartialSum(values[2 * at], values[2 * at + 1]) for at, name in enumerate(names)}
 
     def _groups(self) -> tuple[GroupTotals, ...]:
         """Clusters, and the tenants with most topics."""

@@ -1,6 +1,7 @@
 """Stalls made on a real broker and recorded, each with a twin in which the same client does its work.
 
-``python -m tests.broker.stalls NAME...`` records them, or all, for ``tests.engine.diagnosis.stalls``.
+``python -m tests.broker.stalls NAME...`` records them, or all, for ``tests.engine.diagnosis.stalls``;
+``RINGSIDE_BROKER_RELEASE=4.2.4`` on that release.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from tests.broker.jars import jars
+from tests.broker.releases import release
 from tests.broker.standalone import Broker, real_broker
-from tests.broker.wire import Client
+from tests.broker.wire import Client, RefusedError
 from tests.engine.diagnosis.stalls import FOLDER
 
 TYPES: Final = ("Exclusive", "Failover", "Shared", "Key_Shared")
@@ -26,6 +28,7 @@ LATER: Final = 20
 """Messages that are sent between the moments."""
 PAUSE_S: Final = 2.0
 PERMITS: Final = 1_000
+CRASHES: Final = 4
 SUBSCRIPTION: Final = "billing"
 CONSUMER: Final = "worker-1"
 
@@ -64,9 +67,20 @@ class Stage:
         client = self.consuming = Client(self.broker.port)
         self.clients.append(client)
         for topic in topics or self.topics:
-            number = client.subscribe(f"persistent://{topic}", SUBSCRIPTION, self.kind, CONSUMER)
+            number = self._subscribed(client, topic)
             if permits:
                 client.allow(number, permits)
+
+    def _subscribed(self, client: Client, topic: str) -> int:
+        """The number of a new consumer, once the broker has noticed that an exclusive one before it is gone."""
+        until = time.monotonic() + 20
+        while True:
+            try:
+                return client.subscribe(f"persistent://{topic}", SUBSCRIPTION, self.kind, CONSUMER)
+            except RefusedError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
 
     def send(self, count: int) -> None:
         client = Client(self.broker.port)
@@ -166,21 +180,51 @@ def reset_and_read_again(on: Stage) -> None:
     on.work(MESSAGES)
 
 
+def crashes_before_it_acknowledges(on: Stage) -> None:
+    """A client that is started again and again: it gets all messages and dies of one of them."""
+    on.connect(PERMITS)
+    on.send(MESSAGES)
+    for _ in range(CRASHES):
+        _crashes_again(on)
+
+
+def _crashes_again(on: Stage) -> None:
+    on.wait_for(MESSAGES)
+    on.disconnect()
+    on.connect(PERMITS)
+    on.wait_for(MESSAGES)
+
+
+def started_anew_and_acknowledges(on: Stage) -> None:
+    crashes_before_it_acknowledges(on)
+    on.work(MESSAGES)
+
+
+def nothing_happens(on: Stage) -> None:
+    """Nothing moves between the moments."""
+
+
+def works_on(on: Stage) -> None:
+    on.send(LATER)
+    on.work(LATER)
+
+
 @dataclass(frozen=True)
 class Stall:
-    """A fault and its twin, for some kinds of subscription; ``partitions`` of the topic."""
+    """A fault and its twin, and what happens between the moments of each; ``partitions`` of the topic."""
 
     fault: Callable[[Stage], None]
     healthy: Callable[[Stage], None]
-    kinds: tuple[str, ...] = TYPES
     partitions: int = 0
+    meanwhile: Callable[[Stage], None] = nothing_happens
 
 
 STALLS: Final = {
     "never-acknowledged": Stall(never_acknowledges, acknowledges),
     "never-asked": Stall(queue_of_0_after_an_unload, queue_of_many_after_an_unload),
-    "lost-partitions": Stall(lost_partitions, kept_partitions, TYPES[1:], 3),
+    "lost-partitions": Stall(lost_partitions, kept_partitions, partitions=3),
     "cursor-reset": Stall(reset, reset_and_read_again),
+    "churn": Stall(crashes_before_it_acknowledges, started_anew_and_acknowledges, meanwhile=_crashes_again),
 }
 
 
@@ -198,9 +242,7 @@ def recorded(broker: Broker, name: str, stall: Stall, kind: str, *, healthy: boo
     moments = {}
     for number in range(2):
         if number:
-            if healthy:
-                on.send(LATER)
-                on.work(LATER)
+            (works_on if healthy else stall.meanwhile)(on)
             time.sleep(PAUSE_S)
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3] + "Z"
         moments[at] = moment(on)
@@ -210,13 +252,15 @@ def recorded(broker: Broker, name: str, stall: Stall, kind: str, *, healthy: boo
 
 def main() -> int:
     chosen = [name for name in STALLS if name in sys.argv[1:] or not sys.argv[1:]]
+    folder = FOLDER / release().version
+    folder.mkdir(exist_ok=True)
     with real_broker(jars(), {}) as broker:
         for name in chosen:
-            for kind in STALLS[name].kinds:
+            for kind in TYPES:
                 for healthy in (False, True):
                     data = recorded(broker, name, STALLS[name], kind, healthy=healthy)
                     short = kind.lower().replace("_", "")
-                    (FOLDER / f"{name}-{short}{'-healthy' if healthy else ''}.json.gz").write_bytes(data)
+                    (folder / f"{name}-{short}{'-healthy' if healthy else ''}.json.gz").write_bytes(data)
     return 0
 
 

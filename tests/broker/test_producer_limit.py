@@ -24,7 +24,7 @@ from engine.scenarios.linting import reported_facts
 from engine.scenarios.opening import open_moments
 from tests.broker.conftest import Brokers
 from tests.broker.driving import SETTLE_S
-from tests.broker.java_client import Producing, java_producers
+from tests.broker.java_client import Producing, java_client
 from tests.broker.standalone import Broker, BrokerFailedError
 from tests.broker.test_predictions import AT_ONCE, MODULO_AND_RING
 from tests.broker.wire import Client, RefusedError
@@ -138,7 +138,7 @@ def broker(brokers: Brokers) -> Broker:
 
 @pytest.fixture(scope="module")
 def java(broker: Broker, broker_jars: Path) -> Iterator[Producing]:
-    with java_producers(broker_jars, broker.port) as producing:
+    with java_client(Producing, broker_jars, broker.port) as producing:
         yield producing
 
 

@@ -17,7 +17,7 @@ from engine.keyshared.sticky import sticky_selector
 from engine.routing.clients import KeyRouting, partition_of
 from tests.broker.conftest import Brokers
 from tests.broker.driving import SETTLE_S
-from tests.broker.java_client import Producing, java_producers
+from tests.broker.java_client import Producing, java_client
 from tests.broker.standalone import Broker
 from tests.broker.test_predictions import AT_ONCE, MODULO_AND_RING
 from tests.broker.wire import Client
@@ -56,7 +56,7 @@ def broker(brokers: Brokers) -> Broker:
 
 @pytest.fixture(scope="module")
 def java(broker: Broker, broker_jars: Path) -> Iterator[Producing]:
-    with java_producers(broker_jars, broker.port) as producing:
+    with java_client(Producing, broker_jars, broker.port) as producing:
         yield producing
 
 

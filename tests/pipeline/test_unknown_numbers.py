@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.views.fleet.summary import fleet_families, read_summary
+from engine.views.fleet.summary import PartialSum, fleet_families, read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from tests import fleet_results
+from tui.cli.fleet.page import fleet_lines
 
 RATES = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
 
@@ -81,6 +82,11 @@ def test_a_sum_with_an_unknown_part_is_null(folder: Path) -> None:
 def test_the_summary_says_what_is_known(folder: Path) -> None:
     summary = read_summary(fleet_results.text_of(folder, "summary.json"))
     assert (summary.totals.topics, summary.totals.msg_rate_in, summary.totals.backlog_size_bytes) == (4, None, None)
+    assert summary.totals.partial["msg_rate_in"] == PartialSum(6.0, 1)
+    assert summary.totals.partial["backlog_size_bytes"] == PartialSum(210, 1)
+    assert "partitioned_topics" not in summary.totals.partial
+    page = "\n".join(fleet_lines(summary))
+    assert "at least 6 msg/s in, at least 3 out, at least 210 bytes of backlog" in page
     names = {family.name for family in fleet_families(summary)}
     assert "ringside_fleet_topics" in names
     assert "ringside_fleet_msg_rate_in" not in names

@@ -205,7 +205,7 @@ def _sentence(screen: Dashboard, picture: Picture, twin: Session) -> str:
     shown, due = (_cells(each) for each in (text, ascii_text(expected) if screen.ascii_only else expected))
     if not shown:
         return ""
-    shown = shown.removeprefix("›")
+    shown = shown.removeprefix(">" if screen.ascii_only else "›")
     head = shown.partition("~" if screen.ascii_only else "…")[0] if len(shown) < len(due) else shown
     if not due.startswith(head) or (head == shown and len(shown) != len(due)):
         return f"sentence: {text.strip()!r} is shown, due is {expected!r}"

@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
 from themes import stylesheet
-from themes.palettes import Depth, ThemeName
+from themes.palettes import Depth
 from tui.brokers.screen import BrokersScreen
 from tui.kit.command_palette import key_commands
 from tui.kit.themed_app import ThemedApp
@@ -27,7 +27,7 @@ class BrokersApp(ThemedApp):
         given: BrokersInput,
         question: BrokersQuestion,
         *,
-        theme: ThemeName = "dark",
+        theme: str = "dark",
         mono: bool = False,
         depth: Depth | None = None,
         ascii_only: bool = False,

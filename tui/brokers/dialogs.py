@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input
 
@@ -18,11 +19,16 @@ from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel
 
 Pairs = tuple[tuple[str, str], ...]
-KEYS_HELP: Final = "enter takes them over, arrows go to the next, ctrl+arrows and page keys slide, escape cancels"
 
 
 class SettingsScreen(Dialog[Pairs]):
     """Every threshold of the shedder and the placement in force, and one line for any other setting (NAME=VALUE)."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "Take over"),
+        Binding("ctrl+right", "slide(1)", "More"),
+        Binding("ctrl+left", "slide(-1)", "Less"),
+    ]
 
     def __init__(
         self,
@@ -38,12 +44,11 @@ class SettingsScreen(Dialog[Pairs]):
         self._texts = {threshold.name: _text(getattr(settings, threshold.name)) for threshold in self._thresholds}
         self._ascii_only = ascii_only
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -sliders"):
             with VerticalScroll(can_focus=False):
                 yield Sliders(self._thresholds, self._texts, ascii_only=self._ascii_only)
             yield PlainLabel("", classes="dialog--error")
-            yield PlainLabel(KEYS_HELP, classes="dialog--help")
 
     @property
     def sliders(self) -> Sliders:
@@ -59,6 +64,9 @@ class SettingsScreen(Dialog[Pairs]):
             self.sliders.slide(message.slides)
         else:
             self.sliders.marked += message.marks
+
+    def action_slide(self, by: int) -> None:
+        self.sliders.slide(by)
 
     @on(Sliders.Marked)
     def _marked(self, message: Sliders.Marked) -> None:

@@ -19,7 +19,7 @@ from tui.kit.wording import bytes_per_sec, quantity, shorten_middle
 
 REASONS: Final[dict[SplitReason, str]] = {
     "Topics": "topics",
-    "Sessions": "sess.",
+    "Sessions": "sessions",
     "MsgRate": "msg/s",
     "Bandwidth": "bytes",
     "Unknown": "",
@@ -56,7 +56,7 @@ def tree_columns(rows: Sequence[BundleRow], width: int) -> TreeColumns:
     verdict = width - 96 - guide if width >= _VERDICTS + guide else 0
     room = width - (1 + guide + RANGE_CELLS + SHARE_CELLS)
     topics = 6 if room >= 6 else 0
-    reason = 9 if numbers else 7 if room >= 18 else 0
+    reason = 10 if numbers else 9 if room >= 20 else 0
     room -= topics + reason + (22 if numbers else 0) + broker + verdict
     return TreeColumns(guide, topics, min(room, 27) if room >= 5 else 0, reason, numbers, broker, verdict)
 

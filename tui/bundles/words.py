@@ -107,9 +107,12 @@ def _needed(view: BalanceView) -> Iterator[Line]:
     if needed.problem is not None:
         yield needed.problem.message, "dim"
     else:
-        enough = "enough" if view.bundles >= needed.bundles else "too few"
         brokers = counted(view.question.brokers, "broker")
-        yield f"{counted(needed.bundles, 'bundle')} keep {brokers} even; {view.bundles} are {enough}", "dim"
+        more = view.bundles >= needed.bundles
+        need = (
+            f"{needed.bundles:,} would do for" if more else f"too few to keep even; {needed.bundles:,} are needed for"
+        )
+        yield f"{counted(view.bundles, 'bundle')}: {need} {brokers}", "dim"
 
 
 def occupancy_texts(occupancy: CountedOccupancy | Rejection) -> tuple[str, ...]:

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.errors import InputError, Problem, Rejection, system_reason
+from themes import OTHERS, OURS
 
 VARIABLE: Final = "RINGSIDE_CONFIG"
 MOST_BYTES: Final = 1_000_000
 EXAMPLE: Final = """\
-# Colours of the screens: dark or light.
+# Colours of the screens: dark, light, nord, dracula, solarized-light … (ringside --help lists all).
 theme = "dark"
 # No colours at all; letters and marks carry everything.
 mono = false
@@ -35,7 +36,8 @@ max-input = "2GB"
 # One more key for what another key does: here K kills, as x does.
 # "K" = "x"
 
-# A cluster by its name: ringside live @prod, ringside why @prod. Files of secrets are named, never written here.
+# A cluster by its name: ringside live @prod, ringside why @prod, and :context prod in a dashboard.
+# Files of secrets are named, never written here.
 # [clusters.prod]
 # url = "https://pulsar.example:8443"
 # token-file = "~/.pulsar/prod.token"
@@ -209,7 +211,7 @@ def _size(value: Any) -> str:
 
 
 _SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any], Any], str]]] = {
-    "theme": ("theme", _one_of("dark", "light"), 'one of "dark" and "light"'),
+    "theme": ("theme", _one_of(*OURS, *OTHERS), f"one of {', '.join((*OURS, *OTHERS))}"),
     "mono": ("mono", _truth, "true or false"),
     "ascii": ("ascii_only", _truth, "true or false"),
     "animation": ("no_animation", _untruth, "true or false"),

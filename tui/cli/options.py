@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from themes import OTHERS, OURS
 from tui.cli.config import default_of
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
@@ -19,7 +20,6 @@ DEFAULT_MAX_INPUT: Final = 2_000_000_000
 """Bytes; the same as ``engine.input`` has, which is not loaded for reading options."""
 VISITOR: Final = "RINGSIDE_VISITOR"
 """Set where somebody uses the dashboard from elsewhere: it keeps nothing and writes no file."""
-Theme = Literal["dark", "light"]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -44,7 +44,7 @@ class Output:
 
     once: bool
     json: bool
-    theme: Theme
+    theme: str
     mono: bool
     ascii_only: bool
     animate: bool
@@ -167,9 +167,10 @@ def output_options(command: _Command) -> _Command:
         click.option("--json", "as_json", is_flag=True, help="Print it as JSON (its schema: ringside schema)."),
         click.option(
             "--theme",
-            type=click.Choice(["dark", "light"]),
+            type=click.Choice([*OURS, *OTHERS]),
+            metavar="NAME",
             default=default_of("theme", "dark"),
-            help="Colours.  [default: dark]",
+            help=f"Colours: {', '.join((*OURS, *OTHERS))}.  [default: dark]",
         ),
         click.option(
             "--mono",

@@ -28,7 +28,7 @@ from tui.cli.output import kept_secret, say, say_not_saved, say_problems, speaks
 if TYPE_CHECKING:
     from textual.app import App
 
-    from tui.kit.session import FirstReading, Session
+    from tui.kit.session import Contexts, FirstReading, Session
 
 
 GRACE_S: Final = 3.0
@@ -191,6 +191,8 @@ def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstRead
         )
         app.opens_demos = app.opens_home = True
         app.writes_files = not os.environ.get(VISITOR)
+        if app.writes_files:
+            app.contexts = _named_clusters
         code = run_screen(app)
         if app.failure is not None:
             raise app.failure
@@ -199,6 +201,13 @@ def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstRead
         begun.close()
         if name:
             begun.say_problems()
+
+
+def _named_clusters() -> Contexts:
+    """Loaded when somebody asks for one."""
+    from tui.cli.contexts import NamedClusters
+
+    return NamedClusters()
 
 
 class Begun:

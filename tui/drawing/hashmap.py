@@ -20,6 +20,11 @@ TAG_ROOM = 4
 """Cells that an arc must have in addition to its tag."""
 
 
+def label_width(space: int, width: int) -> int:
+    """How many columns the labels of the rows take."""
+    return len(hash_label(0, space)) + 1 if width >= MIN_WIDTH_WITH_LABELS else 0
+
+
 def draw_hash_map(
     picture: RingPicture,
     width: int,
@@ -41,8 +46,7 @@ def draw_hash_map(
     canvas = Canvas(width, height, text, ground)
     if canvas.width == 0 or canvas.height == 0:
         return canvas
-    label_width = len(hash_label(0, picture.arcs.size)) + 1
-    left = label_width if labels and width >= MIN_WIDTH_WITH_LABELS else 0
+    left = label_width(picture.arcs.size, width) if labels else 0
     frame = MapFrame(canvas, picture, palette, glyphs_of(ascii_only), flash, left)
     if left:
         _draw_labels(frame)

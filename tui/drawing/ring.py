@@ -44,9 +44,7 @@ def draw_ring(
     O(width * height + dots) for every further frame.
     """
     sides = picture.sides
-    banded = picture.band if picture.band is not None else sides is not None or is_dust(picture.arcs, width, height)
-    # Why more air in mono: between letters only a whole blank cell separates one ring from the next.
-    geometry = ring_geometry(width, height, banded, 2.0 if palette.mono else 1.0)
+    geometry = layout_of(picture, width, height, mono=palette.mono)
     if geometry is None:
         return draw_hash_map(picture, width, height, palette, ascii_only=ascii_only, flash=flash, labels=False)
     if palette.mono:
@@ -65,6 +63,15 @@ def draw_ring(
     draw_words(frame)
     draw_dots(frame)
     return canvas
+
+
+def layout_of(picture: RingPicture, width: int, height: int, *, mono: bool) -> RingGeometry | None:
+    """Where ring, band and dots of a picture are; None without room for a circle."""
+    banded = picture.band
+    if banded is None:
+        banded = picture.sides is not None or is_dust(picture.arcs, width, height)
+    # Why more air in mono: between letters only a whole blank cell separates one ring from the next.
+    return ring_geometry(width, height, banded, 2.0 if mono else 1.0)
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ from tui.drawing.colour import NO_COLOUR, pack
 from tui.drawing.glyphs import Glyphs
 from tui.drawing.ring_geometry import RingGeometry
 
-SETTLED_S: Final = 0.72
+SETTLED_S: Final = 0.7
 """A change stands out for so long."""
 
 
@@ -105,7 +105,7 @@ class RingPicture:
 def freshness(elapsed_s: float) -> float:
     """The intensity of a change so long ago.
 
-    >>> freshness(0.0), freshness(0.36), freshness(5.0)
+    >>> freshness(0.0), freshness(0.35), freshness(5.0)
     (1.0, 0.5, 0.0)
     """
     return max(0.0, 1.0 - elapsed_s / SETTLED_S)

@@ -13,6 +13,7 @@ from tui.kit.bindings import (
     DIFF,
     HEIRS,
     HOME,
+    MIGRATION,
     SUBSCRIPTIONS,
     TABLE,
     TIME,
@@ -43,6 +44,7 @@ ASK: Final = (
     Binding("i", "notices", "Notices", show=False, tooltip="Read all notices about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
     BROKERS,
+    MIGRATION,
     COMMAND,
 )
 PANELS: Final = panel_keys(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
@@ -20,7 +21,7 @@ from engine.views.failover.model import PartitionRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import Column, Columns, NameColumn, Value, fitting, table_lines
 from tui.kit.dialog import Dialog
-from tui.kit.plain_text import PlainLabel, set_subtitle, set_title
+from tui.kit.plain_text import PlainLabel, set_title
 from tui.kit.prompt import TypedLine
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import verdict_text
@@ -33,6 +34,8 @@ _BUNDLE_CELLS: Final = 23
 
 class AddConsumerScreen(Dialog[AddConsumer]):
     """Asks for the name and the priority level of a consumer to connect."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Connect")]
 
     def __init__(
         self,
@@ -48,7 +51,7 @@ class AddConsumerScreen(Dialog[AddConsumer]):
         self._subscription = subscription
         self._suggested = suggested
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield PlainLabel("name", classes="dialog--label")
             yield TypedLine(self._suggested, id="name")
@@ -56,7 +59,6 @@ class AddConsumerScreen(Dialog[AddConsumer]):
             yield TypedLine("0", id="priority", restrict=r"[-+]?[0-9]*", max_length=11)
             yield PlainLabel("", classes="dialog--label", id="verdict")
             yield PlainLabel("", classes="dialog--error")
-            yield PlainLabel("enter connects, tab next field, escape cancels", classes="dialog--help")
 
     def on_mount(self) -> None:
         self._judge()
@@ -90,6 +92,7 @@ class AddConsumerScreen(Dialog[AddConsumer]):
 class PartitionsScreen(TableDialog):
     """Lists the partitions that one consumer is active for; is dismissed with the one chosen with enter, or with ""."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "none", "Explain")]
     filename = "partitions.csv"
 
     def __init__(self, name: str, msgs_rate: float, rows: Sequence[PartitionRow], colours: Palette) -> None:
@@ -104,7 +107,6 @@ class PartitionsScreen(TableDialog):
         box = self.query_one(".dialog")
         name = shorten_middle(safe_name(self._consumer), 40)
         set_title(box, f"{name} is active for {counted(len(rows), 'partition')}, {out_rate(self._rate)}")
-        set_subtitle(box, "enter explains one, / filter, e export, escape closes")
         self.show_rows(
             rows,
             lambda listed, order: table_lines(

@@ -91,6 +91,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         cls, ascii_only = MainScreen, self.ascii_only
         ring = RingPanel(id="ring", classes="panel", ascii_only=ascii_only)
         ring.flashes = self.animate_changes
+        ring.inherits_clockwise = True
         yield ring.data_bind(
             *(cls.few_words, cls.ring, cls.selected, cls.topic, cls.colours, cls.weights, cls.marks, cls.blocked),
             cls.compared,
@@ -193,6 +194,10 @@ class MainScreen(DashboardScreen[DashboardView]):
             self.complain(self.explain(topic))
 
     # the ring
+
+    @on(RingPanel.Chosen)
+    def _chosen_on_ring(self, message: RingPanel.Chosen) -> None:
+        self.selected = message.consumer_id
 
     @on(RingPanel.Step)
     def _stepped_on_ring(self, message: RingPanel.Step) -> None:

@@ -15,6 +15,7 @@ from tui.kit.verdict_words import shares_text
 from tui.kit.wording import (
     BUSIEST,
     BUSIEST_SHORT,
+    enough_text,
     judgement_word,
     out_rate,
     safe_name,
@@ -101,7 +102,7 @@ def _happened(event: EventLine, view: DashboardView) -> str:
             f"{words}: {judgement_word(event.verdict.judgement) if alone and event.verdict else unmoved_text(event)}."
         )
     moved = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved"
-    enough = "the fewest possible" if event.moved == event.least else f"{event.least:,} would be enough"
+    enough = enough_text(event)
     if event.verdict is None:
         return f"{words}: {moved}, {enough}."
     return f"{words}: {judgement_word(event.verdict.judgement)}, {shares_text(event.verdict)}. {moved}, {enough}."

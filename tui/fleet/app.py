@@ -10,7 +10,7 @@ from textual.app import SystemCommand
 from textual.screen import Screen
 
 from themes import stylesheet
-from themes.palettes import Depth, ThemeName
+from themes.palettes import Depth
 from tui.fleet.screen import Chosen, FleetScreen, Place
 from tui.kit.command_palette import key_commands
 from tui.kit.themed_app import ThemedApp
@@ -28,7 +28,7 @@ class FleetApp(ThemedApp):
         results: FleetResults,
         place: Place | None = None,
         *,
-        theme: ThemeName = "dark",
+        theme: str = "dark",
         mono: bool = False,
         depth: Depth | None = None,
         ascii_only: bool = False,

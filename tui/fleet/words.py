@@ -10,7 +10,7 @@ from rich.text import Text
 
 from engine.keyshared.luck import Verdict
 from engine.text import counted
-from engine.views.fleet.summary import FleetSummary
+from engine.views.fleet.summary import FleetSummary, FleetTotals
 from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
 from tui.kit.compared import compared_text
@@ -45,13 +45,18 @@ def fleet_sentence(
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
         counted(totals.topics, "topic") + over_runs,
-        f"{known_quantity(totals.msg_rate_in)} in/s, {known_quantity(totals.msg_rate_out)} out/s",
+        f"{_rate(totals, 'msg_rate_in')} in/s, {_rate(totals, 'msg_rate_out')} out/s",
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
         counted(totals.bundles, "bundle"),
     ]
     pieces += [_releases(summary)] if summary.rules else []
     return _fitting(pieces, width)
+
+
+def _rate(totals: FleetTotals, name: str) -> str:
+    part = totals.partial.get(name)
+    return known_quantity(getattr(totals, name)) if part is None else f"at least {quantity(part.known)}"
 
 
 def _releases(summary: FleetSummary) -> str:
@@ -143,7 +148,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
     parts = [
         f"{_cluster(row)}{safe_name(row['namespace'])} {safe_name(row['subscription'])}: {row['type']}, "
         f"{counted(row['partitions'], 'partition')}, {counted(row['consumers'], 'consumer')}"
-        + (f" in {row['lists']:,} lists" if row.get("lists", 1) > 1 else "")
+        + (f" in {row['lists']:,} different groups" if row.get("lists", 1) > 1 else "")
         + (f", {row['idle']:,} idle" if row["idle"] else ""),
     ]
     uneven, by_rate = row["max_over_even"], row["max_over_mean_rate"]
@@ -164,7 +169,9 @@ def _subscription(row: Mapping[str, Any]) -> str:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
         waiting = row.get("msg_backlog_entries") or 0
-        parts.append(out_rate(row["msg_rate_out"]) + (f", {quantity(waiting)} entries wait" if waiting else ""))
+        parts.append(
+            out_rate(row["msg_rate_out"]) + (f", {counted(waiting, 'entry', 'waits', 'wait')}" if waiting else "")
+        )
     return "; ".join(parts)
 
 

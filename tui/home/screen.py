@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -58,13 +59,22 @@ class HomeScreen(TableScreen):
     sentence: var[tuple[str, str]] = var(("hint", READING))
 
     def __init__(
-        self, load: Callable[[], Listing], shown: str, choose: Callable[[str], object], colours: Palette
+        self,
+        load: Callable[[], Listing],
+        shown: str,
+        choose: Callable[[str], object],
+        colours: Palette,
+        more_commands: Mapping[str, Typed] = MappingProxyType({}),
     ) -> None:
-        """``shown`` is the key of the row to mark first; ``choose`` opens what has a key."""
+        """``shown`` is the key of the row to mark first; ``choose`` opens what has a key.
+
+        ``more_commands`` are those that every screen has.
+        """
         super().__init__()
         self._load = load
         self._marked = shown
         self._choose = choose
+        self._more_commands = more_commands
         self._listing: Listing | None = None
         self._filter = ""
         self.set_reactive(HomeScreen.colours, colours)
@@ -169,6 +179,7 @@ class HomeScreen(TableScreen):
         return {
             "filter": Typed("filter TEXT", "only the rows that fit, as after /", self._filter_by),
             "sort": choice("sort COLUMN", "sort by a column", columns, self.table.sort_by),
+            **self._more_commands,
             "worst": Typed("worst", "the worst first again", lambda _: self.table.sort_by("")),
         }
 

@@ -13,6 +13,7 @@ from tui.kit.bindings import (
     DIFF,
     HEIRS,
     HOME,
+    MIGRATION,
     SUBSCRIPTIONS,
     TABLE,
     TIME,
@@ -45,6 +46,7 @@ ASK: Final = (
     Binding("i", "notices", "Notices", show=False, tooltip="Read everything about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the consumer table by name"),
     BROKERS,
+    MIGRATION,
     COMMAND,
     Binding("P", "partition", "Partition", show=False, tooltip="Show one partition, or all of them"),
     Binding(

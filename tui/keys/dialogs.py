@@ -26,7 +26,7 @@ from tui.keys.words import MODES
 from tui.kit.columns import Lines, table_lines
 from tui.kit.dialog import Dialog
 from tui.kit.line_table import LineTable, RowsTable
-from tui.kit.plain_text import NEW_LINE, PlainLabel, PlainStatic, assembled, set_subtitle, set_title
+from tui.kit.plain_text import NEW_LINE, PlainLabel, PlainStatic, assembled, set_title
 from tui.kit.prompt import Prompt, TypedLine
 from tui.kit.table_screens import TableDialog
 from tui.kit.wording import percent, safe_name, shorten_middle
@@ -41,6 +41,8 @@ class AddKeyConsumerScreen(Dialog[AddConsumer]):
 
     ``ranges`` is the proposal for the field of the ranges; None leaves that field out.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Connect")]
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class AddKeyConsumerScreen(Dialog[AddConsumer]):
         self._ranges = ranges
         self._note = note
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield PlainLabel("name", classes="dialog--label")
             yield TypedLine(self._suggested, id="name")
@@ -68,8 +70,6 @@ class AddKeyConsumerScreen(Dialog[AddConsumer]):
             yield PlainLabel("", classes="dialog--error")
             if self._note:
                 yield PlainLabel(self._note, classes="dialog--label")
-            fields = ", tab next field" if self._ranges is not None else ""
-            yield PlainLabel(f"enter connects{fields}, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         ranges: Ranges | Rejection | None = None
@@ -110,6 +110,7 @@ class ShareKeysScreen(Dialog[ShareKeys]):
     """Asks which of the four ways of sharing keys is used; each has a sentence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "Change"),
         Binding("j", "move('down')", "Down", show=False),
         Binding("k", "move('up')", "Up", show=False),
     ]
@@ -122,13 +123,13 @@ class ShareKeysScreen(Dialog[ShareKeys]):
         self._mode = mode
         self._points = str(points) if mode == WITH_POINTS else POINTS
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         with Vertical(classes="dialog -middle"):
             yield _Modes(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
             yield PlainLabel("points of each node", classes="dialog--label points")
             yield TypedLine(self._points, id="points", classes="points", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("", classes="dialog--error")
-            yield PlainLabel("up and down choose, enter changes, escape cancels; all reconnect", classes="dialog--help")
+            yield PlainLabel("all consumers reconnect", classes="dialog--help")
 
     def _prompt(self, mode: str, marked: bool = False) -> Content:
         """A mode and its sentence; colour is not the only mark of the chosen one."""
@@ -162,6 +163,10 @@ class ShareKeysScreen(Dialog[ShareKeys]):
         event.stop()
         self._change(event.option.id or self._mode)
 
+    def action_submit(self) -> None:
+        at = self.query_one(OptionList).highlighted
+        self._change(self._mode if at is None else list(MODES)[at])
+
     def submit(self) -> None:
         """Enter in the field of the points."""
         self._change(WITH_POINTS)
@@ -177,6 +182,11 @@ class ShareKeysScreen(Dialog[ShareKeys]):
 class SendKeysScreen(Dialog[SendKeys]):
     """Asks for a key and how many messages are sent with it; known keys complete what is typed."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "Send"),
+        Binding("right", "none", "Complete", key_display="→"),
+    ]
+
     def __init__(
         self,
         subscription: str,
@@ -190,7 +200,7 @@ class SendKeysScreen(Dialog[SendKeys]):
         self._proposed = proposed
         self._known = known
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         known = SuggestFromList(self._known, case_sensitive=True) if self._known else None
         with Vertical(classes="dialog"):
             yield PlainLabel("key (text, hex:00ff or base64:AP8=)", classes="dialog--label")
@@ -198,7 +208,6 @@ class SendKeysScreen(Dialog[SendKeys]):
             yield PlainLabel("how many messages", classes="dialog--label")
             yield TypedLine("1", id="times", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("", classes="dialog--error")
-            yield PlainLabel("enter sends, right completes, tab next field, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         times = self.text_of("times")
@@ -214,6 +223,10 @@ class SendKeysScreen(Dialog[SendKeys]):
 class OwnedKeysScreen(TableDialog):
     """Lists the slots and the known keys of a consumer; is dismissed with the key chosen with enter, or with ""."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "none", "Explain"),
+        Binding("tab", "app.focus_next", "Slots"),
+    ]
     filename = "keys.csv"
 
     def __init__(self, view: ConsumerKeysView, row: KeyConsumerRow, colours: Palette) -> None:
@@ -222,7 +235,7 @@ class OwnedKeysScreen(TableDialog):
         self._row = row
         self._colours = colours
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -tall"):
             with Horizontal():
                 yield RowsTable(id="owned", beside=True)
@@ -237,7 +250,6 @@ class OwnedKeysScreen(TableDialog):
         slots = f"{counted(view.slots, 'slot')} ({percent(self._row.share)})"
         pieces = counted(len(view.pieces), "piece")
         set_title(box, f"{name}: {slots} in {pieces}, {counted(len(view.keys), 'known key')}")
-        set_subtitle(box, "enter explains a key, / filter, e export, tab goes to the slots, escape closes")
         self.show_rows(
             view.keys,
             lambda keys, order: table_lines(keys, owned_columns, lambda row, at: owned_cell(row, at, colours), order),

@@ -373,6 +373,10 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     # the ring
 
+    @on(RingPanel.Chosen)
+    def _chosen_on_ring(self, message: RingPanel.Chosen) -> None:
+        self.selected = message.consumer_id
+
     @on(RingPanel.Step)
     def _stepped_on_ring(self, message: RingPanel.Step) -> None:
         self.selected = stepped(self.row_ids, self.selected, message.by)

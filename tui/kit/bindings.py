@@ -16,6 +16,7 @@ WHY: Final = Binding("w", "why", "Why", tooltip="Why nothing arrives, as reporte
 HEIRS: Final = Binding("h", "heirs", "Heirs", tooltip="Who inherits if the consumer goes")
 BROKERS: Final = Binding("B", "brokers", "Brokers", tooltip="Brokers: which bundle moves next")
 DIFF: Final = Binding("d", "diff", "Diff", tooltip="Compare steps, or with the other rule")
+MIGRATION: Final = Binding("M", "migration", "Migrate", show=False, tooltip="What a scalable topic becomes of it")
 WAIT: Final = (
     Binding("full_stop", "wait(10)", "10 ms", key_display=".", show=False, tooltip="Let 10 ms of simulated time pass"),
     Binding(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from textual.screen import Screen
 
@@ -16,6 +16,9 @@ from tui.kit.store import Store
 from tui.kit.suggesting import FORM as SUGGEST_FORM
 from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, question_of
 from tui.kit.verdict_words import verdict_text
+
+if TYPE_CHECKING:
+    from tui.kit.typed_commands import Typed
 
 _QUESTIONS: Final = among((*SUGGEST_LINES, "branches", "help"))
 PLACEHOLDER: Final = "add NAME, kill NAME, toggle SETTING, topic add …"
@@ -48,11 +51,14 @@ class CommandLine:
         *,
         ask: Callable[[Question], None],
         show: Callable[[tuple[str, str] | None], None],
+        others: Callable[[], Mapping[str, Typed]],
     ) -> None:
+        """``others`` are commands that every screen has."""
         self._screen = screen
         self._store = store
         self._ask = ask
         self._show = show
+        self._others = others
         self._text = ""
         """What is typed and not carried out."""
         self._is_previewing = False
@@ -69,9 +75,11 @@ class CommandLine:
     def completions(self, text: str) -> Sequence[str]:
         """The commands and questions that go on with a text."""
         from engine.cluster.grammar.completing import completions
+        from tui.kit.typed_commands import lines_of
 
         key = self._store.shown.key or None
-        return (*completions(text, self._store.timeline.state, key), *_QUESTIONS(text))
+        others = among(tuple(lines_of(self._others())))(text)
+        return (*completions(text, self._store.timeline.state, key), *_QUESTIONS(text), *others)
 
     def leave(self) -> None:
         """Forget what was typed."""
@@ -99,8 +107,13 @@ class CommandLine:
 
     def carry_out(self, text: str) -> Rejection | None:
         """Do what was typed."""
+        others = self._others()
+        word, _, rest = text.partition(" ")
+        if word in others:
+            return others[word].run(rest.strip())
         if text == "help":
-            self._screen.app.push_screen(HelpScreen(command_groups(), "commands after :"))
+            more = [("everywhere", [KeyHelp(command.form, command.about) for command in others.values()])]
+            self._screen.app.push_screen(HelpScreen([*command_groups(), *(more if others else [])], "commands after :"))
             return None
         if text == "branches":
             groups = [("branches of the timeline", branch_lines(self._store.timeline.branch_summaries))]

@@ -23,11 +23,10 @@ PALETTE_ID = "--command-palette"
 def key_commands(groups: Groups, node: App[Any] | Screen[Any]) -> Iterator[SystemCommand]:
     """What keys of the app or of a screen do, in the words of the help, each with its keys."""
     for binding in (binding for _, group in groups for binding in group):
-        if binding.action != "none" and binding.tooltip:
+        words = binding.tooltip or (binding.description if binding.show else "")
+        if binding.action != "none" and words:
             keys = " ".join(key_text(key, binding) for key in binding.key.split(","))
-            yield SystemCommand(
-                f"{binding.tooltip} ({keys})", "", partial(node.call_later, node.run_action, binding.action)
-            )
+            yield SystemCommand(f"{words} ({keys})", "", partial(node.call_later, node.run_action, binding.action))
 
 
 class PlainCommands(Provider):

@@ -25,9 +25,9 @@ class Dialog(RingsideModal[Answer], Generic[Answer]):
 
     CSS_PATH = stylesheet("dialogs")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
-        Binding("down", "app.focus_next", "Next field", show=False),
+        Binding("down,tab", "app.focus_next", "Next field", key_display="tab"),
         Binding("up", "app.focus_previous", "Previous field", show=False),
+        Binding("escape", "cancel", "Cancel"),
     ]
 
     def __init__(self, title: str, accept: Callable[[Answer], Rejection | None]) -> None:
@@ -77,6 +77,10 @@ class Dialog(RingsideModal[Answer], Generic[Answer]):
         label.set_class(bool(text), "-shown")
         if field:
             self.query_one(f"#{field}", Input).focus()
+
+    def action_submit(self) -> None:
+        """What a click on the key of enter does."""
+        self.submit()
 
     def action_cancel(self) -> None:
         self.dismiss()

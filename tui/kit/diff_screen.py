@@ -20,7 +20,7 @@ from engine.views.keys.model import KeysView
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.heirs_screen import handover_lines, handover_texts, handover_value
-from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.ring_panel import RingPanel
 from tui.kit.shown import Side, Sides
 from tui.kit.store import Store
@@ -90,7 +90,6 @@ class DiffScreen(TableDialog):
     def _show(self, change: ChangeView | None, names: tuple[str, str], views: Callable[[], Sides]) -> None:
         self.change = change
         box, head = self.query_one(".dialog"), self.query_one("#head", PlainStatic)
-        set_subtitle(box, "[ ] from step, c other rule, v view, / filter, e export, escape closes")
         what = " → ".join(names) if any(names) else "no step was taken yet"
         self.query_one("#sides").display = change is not None and any(names)
         if change is None:

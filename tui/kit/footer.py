@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from textual.binding import Binding
@@ -11,10 +11,13 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from tui.kit.bindings import key_text
 from tui.kit.plain_text import assembled
 
 TWINS: Final = {"[": "]", "{": "}", "+": "-"}
 """Pairs of keys of which one alone says only half."""
+CLOSING: Final = frozenset({"close", "cancel", "dismiss"})
+"""Actions that end a dialog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,14 @@ def key_hints_with_back(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
     )
 
 
+def key_hints_of_dialog(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
+    """Make hints of a dialog's keys; the one that closes it is always shown, as the last."""
+    own = [_hint(binding) for binding in bindings]
+    closing = [f"screen.{action}" for action in CLOSING]
+    last = [replace(hint, always=True) for hint in own if hint.action in closing]
+    return (*(hint for hint in own if hint.action not in closing), *last)
+
+
 def _hint(binding: Binding) -> KeyHint:
-    key = binding.key_display or binding.key.partition(",")[0]
+    key = key_text(binding.key.partition(",")[0], binding)
     return KeyHint(key, binding.description, f"screen.{binding.action}")

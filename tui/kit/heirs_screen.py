@@ -17,7 +17,7 @@ from engine.views.comparing.heirs import HeirsView, LossesView, LossRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
-from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
 from tui.kit.wording import (
@@ -42,6 +42,7 @@ class HeirsScreen(TableDialog):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h", "dismiss('')", "Close", show=False),
+        Binding("enter", "none", "Open one"),
         Binding("a", "all", "All failures"),
     ]
     filename = "heirs.csv"
@@ -88,17 +89,18 @@ class HeirsScreen(TableDialog):
             self.query_one("#head", PlainStatic).update(str(view))
             return
         self._shown = view
+        one = isinstance(view, HeirsView)
+        without = "none" if one else "all"
+        self.show_keys([key for key in self.shown_keys() if key.action != without])
         box, head = self.query_one(".dialog"), self.query_one("#head", PlainStatic)
         if isinstance(view, HeirsView):
             set_title(box, f"if {shorten_middle(', '.join(map(safe_name, view.gone)), 40)} goes")
-            set_subtitle(box, "a all failures, / filter, e export, escape closes")
             head.update(verdict_text(view.verdict, view.noun))
             self.query_one("#heirs", PlainStatic).update(heirs_text(view))
             self.show_rows(view.rows, handover_lines(view.noun), handover_value, handover_texts)
         else:
             noun, colours = view.noun, self._colours
             set_title(box, f"every single failure of {shorten_middle(safe_name(view.subscription), 40)}")
-            set_subtitle(box, "enter opens one, / filter, e export, escape closes")
             head.update(losses_head(view))
             self.query_one("#heirs", PlainStatic).update("")
             self.show_rows(

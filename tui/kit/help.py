@@ -17,7 +17,7 @@ from engine.cluster.timeline import BranchSummary
 from engine.text import counted
 from themes import stylesheet
 from tui.kit.bindings import key_text
-from tui.kit.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_subtitle, set_title
+from tui.kit.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_title
 from tui.kit.screens import RingsideModal
 from tui.kit.wording import safe_name
 
@@ -53,8 +53,8 @@ class HelpScreen(RingsideModal[None]):
     CSS_PATH = stylesheet("dialogs")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark", "close", "Close"),
-        Binding("j", "scroll(1)", "Down", show=False),
-        Binding("k", "scroll(-1)", "Up", show=False),
+        Binding("j,down", "scroll(1)", "Down"),
+        Binding("k,up", "scroll(-1)", "Up"),
     ]
 
     def __init__(self, groups: Sequence[Group], title: str = "keys") -> None:
@@ -62,7 +62,7 @@ class HelpScreen(RingsideModal[None]):
         self._groups = groups
         self._title = title
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         half = (len(self._groups) + 1) // 2
         with Vertical(classes="dialog -wide"), VerticalScroll(), ItemGrid(min_column_width=46):
             for groups in (self._groups[:half], self._groups[half:]):
@@ -71,7 +71,6 @@ class HelpScreen(RingsideModal[None]):
     def on_mount(self) -> None:
         box = self.query_one(Vertical)
         set_title(box, self._title)
-        set_subtitle(box, "arrows scroll, escape closes")
         self.query_one(VerticalScroll).focus()
 
     def action_close(self) -> None:

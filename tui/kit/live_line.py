@@ -92,10 +92,14 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
         )
     if freshness.stays:
         at, of = freshness.moment
-        held = f"moment {at} of {of}," if at < of else f"what-if, {counted(freshness.steps, 'step')} on a picture"
+        held = (
+            f"moment {at} of {of}, read"
+            if at < of
+            else f"what-if: {counted(freshness.steps, 'step')} on the reading of"
+        )
         return (
-            (f"= {held} read {age} ago ", "$warn bold"),
-            (f"f5 leaves it for the newest, read {age_text(silent_s)} ago  {origin}", "$dim"),
+            (f"= {held} {age} ago ", "$warn bold"),
+            (f"f5 drops it and shows the newest, read {age_text(silent_s)} ago  {origin}", "$dim"),
         )
     head = (f"* live, read {age} ago ", "$good bold")
     under_way = f"the next is read: {freshness.progress}  " if freshness.progress else ""

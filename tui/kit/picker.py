@@ -21,7 +21,7 @@ from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import LineTable
-from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.prompt import TypedLine
 from tui.kit.screens import RingsideModal
 from tui.kit.wording import fit, safe_name
@@ -40,9 +40,10 @@ class PickerScreen(RingsideModal[Match]):
 
     CSS_PATH = stylesheet("dialogs")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "Close", show=False),
-        Binding("up", "move(-1)", "Up", show=False),
-        Binding("down", "move(1)", "Down", show=False),
+        Binding("enter", "choose", "Go there"),
+        Binding("up", "move(-1)", "Up", key_display="↑"),
+        Binding("down", "move(1)", "Down", key_display="↓"),
+        Binding("escape", "close", "Close"),
         Binding("pageup", "page(-1)", "Page up", show=False, priority=True),
         Binding("pagedown", "page(1)", "Page down", show=False, priority=True),
     ]
@@ -56,7 +57,7 @@ class PickerScreen(RingsideModal[Match]):
         self._colours = colours
         self._matches: Sequence[Match] = ()
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -tall"):
             yield TypedLine(placeholder="a part of the name of a subscription, consumer or topic")
             yield LineTable()
@@ -66,7 +67,6 @@ class PickerScreen(RingsideModal[Match]):
         """List everything at first."""
         box = self.query_one(".dialog")
         set_title(box, "find and go there")
-        set_subtitle(box, "type a part of a name, ↑ ↓ choose, enter goes there, escape closes")
         field = self.query_one(TypedLine)
         field.cursor_blink = False  # so that a picture is always the same
         field.focus()
@@ -127,6 +127,9 @@ class PickerScreen(RingsideModal[Match]):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
+        self.action_choose()
+
+    def action_choose(self) -> None:
         if self._matches:
             self.dismiss(self._matches[self.query_one(LineTable).cursor])
 

@@ -58,6 +58,11 @@ def set_subtitle(widget: Widget, text: str) -> None:
     widget.border_subtitle = plain(text)
 
 
+def set_tooltip(widget: Widget, *lines: str) -> None:
+    """Show lines of text while the mouse is on a widget; none takes them away."""
+    widget.tooltip = below_each_other([plain(line) for line in lines]) if lines else None
+
+
 def _shown(content: VisualType) -> VisualType:
     return plain(content) if isinstance(content, str) else content
 

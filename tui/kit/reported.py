@@ -69,7 +69,7 @@ def table_remark(view: ReportedView | None) -> str:
     if view is None:
         return ""
     if view.computed_from:
-        return f"what-if: computed from step {view.computed_from} on"
+        return "what-if: computed"
     time = view.time
     if time.at_ms < 0 and time.not_before_ms < 0:
         return f"{REPORTED_SIGN} = as reported{_moment_of(time)}"

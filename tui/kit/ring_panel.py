@@ -5,10 +5,12 @@ from __future__ import annotations
 from asyncio import get_running_loop
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
+from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Offset
 from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
@@ -16,17 +18,23 @@ from textual.timer import Timer
 
 from engine.views.failover.model import RingView
 from engine.views.reported.model import Comparison
-from tui.drawing.arcs import IntArray, arcs_of
+from tui.drawing.arcs import IntArray, arcs_of, hash_label
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides, freshness
 from tui.kit.line_widget import LinePanel
-from tui.kit.plain_text import set_subtitle
+from tui.kit.plain_text import set_subtitle, set_tooltip
 from tui.kit.reported import BLOCKED_SIGN, comparison_text
+from tui.kit.wording import percent, safe_name, short_topic
 
-FLASH_FRAME_SECONDS = 0.09
+if TYPE_CHECKING:
+    from tui.drawing.pointing import Pointed
+
+FLASH_FRAME_SECONDS = 0.06
+NAMED = 4
+"""So many topics of a place are named."""
 READABLE_CONSUMERS = 24
 """With more consumers many arcs are narrower than a pixel, so the hash map is shown unless the user chooses."""
 
@@ -49,11 +57,20 @@ class ViewMode(Enum):
         return modes[(modes.index(self) + 1) % len(modes)]
 
 
+def _arc_at(points: IntArray, at: int) -> int:
+    from tui.drawing.pointing import arc_at
+
+    return arc_at(points, at)
+
+
 class Owner(Protocol):
     """What the drawing must know of a consumer."""
 
     @property
     def consumer_id(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def tag(self) -> str: ...
@@ -98,12 +115,21 @@ class RingPanel(LinePanel, can_focus=True):
     """The chosen view; None leaves it to the number of consumers."""
     topic: var[str] = var("")
     """The topic that stands out, "" for none."""
+    inherits_clockwise = False
+    """Whether the next consumer clockwise gets an arc whose consumer goes."""
     intensity: var[float] = var(0.0)
     """How fresh the last change is, 1 to 0: what changed flashes and settles."""
     dots: var[str] = var("partitions")
 
+    _hovered: Offset | None = None
     _flash_timer: Timer | None = None
     _flash_began: float = 0.0
+
+    @dataclass
+    class Chosen(Message):
+        """A consumer was clicked on."""
+
+        consumer_id: int
 
     @dataclass
     class Step(Message):
@@ -235,6 +261,81 @@ class RingPanel(LinePanel, can_focus=True):
             self._flash_timer.stop()
             self._flash_timer = None
 
+    # the mouse
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Say what is under the mouse."""
+        offset = event.get_content_offset(self)
+        if offset != self._hovered:
+            self._hovered = offset
+            set_tooltip(self, *(self._about(offset) if offset is not None else ()))
+
+    def on_leave(self) -> None:
+        self._hovered = None
+        set_tooltip(self)
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the consumer that was clicked on."""
+        offset = event.get_content_offset(self)
+        row = self._owner_in(self._pointed(offset)) if offset is not None else None
+        if row is not None:
+            self.post_message(self.Chosen(row.consumer_id))
+
+    def _pointed(self, offset: Offset) -> Pointed | None:
+        picture = self.picture()
+        if picture is None or not len(picture.arcs.points):
+            return None
+        from tui.drawing.pointing import pointed
+
+        as_map = self.view_mode_in_use is ViewMode.HASH_MAP
+        return pointed(picture, self.size, offset, mono=self.colours.mono, as_map=as_map)
+
+    def _owner_in(self, place: Pointed | None) -> Owner | None:
+        """The consumer of a place; of several dots that of the first."""
+        if place is None or self.ring is None:
+            return None
+        if place.owner is not None:
+            return next((row for row in self.rows if row.colour == place.owner), None)
+        if place.at is not None:
+            owner = int(self.ring.point_owners[_arc_at(self.ring.points, place.at)])
+        else:
+            assert place.dots is not None, "it is one of the three"
+            owner = int(self.ring.topic_owners[self._drawn][place.dots[0]])
+        return self.rows[owner] if owner >= 0 else None
+
+    def _about(self, offset: Offset) -> list[str]:
+        place, ring = self._pointed(offset), self.ring
+        if place is None or ring is None:
+            return []
+        row = self._owner_in(place)
+        who = "nobody" if row is None else f"{row.tag} {safe_name(row.name)}"
+        if place.owner is not None:
+            return [who]
+        if place.at is None:
+            assert place.dots is not None, "it is one of the three"
+            drawn = np.arange(len(ring.topic_hashes))[self._drawn]
+            return [f"{who}: {self._named(drawn[place.dots])}"]
+        at = _arc_at(ring.points, place.at)
+        first, last = int(ring.points[at - 1]) + 1, int(ring.points[at])
+        labels = (hash_label(each % ring.space_size, ring.space_size).strip() for each in (first, last))
+        part = ((last - first + 1) % ring.space_size or ring.space_size) / ring.space_size
+        lines = [f"{who}: {' to '.join(labels)}, {percent(part)} of the ring"]
+        if not ring.lit:
+            lines.append("the ring is not in force")
+        elif self.inherits_clockwise:
+            turned = np.roll(ring.point_owners, -at)
+            others = turned[turned != turned[0]]
+            lines.append(f"heir: {safe_name(self.rows[int(others[0])].name)}" if len(others) else "no heir")
+        low, high = np.searchsorted(ring.topic_hashes, (first, last + 1))
+        inside = np.arange(low, high) if first <= last else np.r_[low : len(ring.topic_hashes), 0:high]
+        return [*lines, *([self._named(inside)] if len(inside) else [])]
+
+    def _named(self, places: IntArray) -> str:
+        assert self.ring is not None, "there are some of its topics"
+        names = [short_topic(safe_name(self.ring.topic_names[at])) for at in places[:NAMED].tolist()]
+        more = len(places) - len(names)
+        return ", ".join(names) + (f" and {more:,} more" if more else "")
+
     def action_select(self, by: int) -> None:
         self.post_message(self.Step(by))
 
@@ -328,4 +429,9 @@ class RingPanel(LinePanel, can_focus=True):
             return []
         draw = draw_hash_map if self.view_mode_in_use is ViewMode.HASH_MAP else draw_ring
         flash = self._flash_frame(self.ring)
-        return draw(picture, width, height, self.colours, ascii_only=self.ascii_only, flash=flash).strips()
+        canvas = draw(picture, width, height, self.colours, ascii_only=self.ascii_only, flash=flash)
+        if flash is not None and draw is draw_ring:
+            from tui.drawing.ring_runners import draw_runners
+
+            draw_runners(canvas, picture, flash, self.colours, ascii_only=self.ascii_only)
+        return canvas.strips()

@@ -24,7 +24,7 @@ from themes.palettes import Palette, palette
 from tui.kit.command_line import PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
 from tui.kit.footer import KeyFooter, KeyHint, before_always, key_hints
-from tui.kit.help import Group
+from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.layouts import arrange, choose_layout, name_panels
 from tui.kit.line_table import RowsTable
 from tui.kit.list_panel import AnyList, ListPanel, after_removing
@@ -47,6 +47,7 @@ from tui.kit.zooming import Zooming
 
 if TYPE_CHECKING:
     from engine.views.search import Match
+    from tui.kit.typed_commands import Typed
 
 BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
 """Panels that stay in sight beside an explanation."""
@@ -108,6 +109,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Opens the list of everything."""
     on_chosen: Callable[[Match], object] | None = None
     """Called with what was found and chosen; the navigator knows which screen shows it."""
+    more_commands: Callable[[], Mapping[str, Typed]] = dict
+    """Commands after ``:`` that every screen has."""
     way_back: KeyHint | None = None
     """The key that goes back to the list that this screen was opened from; set before it is mounted."""
     ready = False
@@ -126,7 +129,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.ascii_only = ascii_only
         self.playback = Playback(self, store, stage or Stage())
         self.sentences = Sentences(self, store, self.playback.stage, repeats_notices=self.repeats_notices)
-        self.commands = CommandLine(self, store, ask=self._suggest, show=self._show_verdict)
+        self.commands = CommandLine(self, store, ask=self._suggest, show=self._show_verdict, others=self._others)
         self.side = SidePlace(self, store, self.explanation_title, self._set_remarks)
         self.diagnosing = Diagnosing(self, store, self.side, self.complain, lambda: self.in_front)
         self.zooming = Zooming(self, self.zoomable, self.inside)
@@ -307,6 +310,21 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if self.on_home is not None:
             self.on_home()
 
+    def action_migration(self) -> None:
+        """Ask for a topic of which to show what it would be once it is scalable."""
+        topics = sorted(self.store.shown.topics)
+        self.ask("migration", "migrate", text=topics[0] if topics else "", options=topics)
+
+    def _show_migration(self, topic: str) -> Rejection | None:
+        from engine.views.scalable.migration import migration_points
+
+        view = self.store.shown.migration(topic)
+        if isinstance(view, Rejection):
+            return view
+        lines = [KeyHelp(safe_name(one.label), safe_name(one.text)) for one in migration_points(view)]
+        self.app.push_screen(HelpScreen([(f"{safe_name(topic)} once it is scalable", lines)], title="migration"))
+        return None
+
     # the prompt
 
     def action_command(self) -> None:
@@ -383,6 +401,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             return None
         if kind == "explain":
             return self.explain(text)
+        if kind == "migration":
+            return self._show_migration(text)
         return self.done(self.commands.carry_out(text))
 
     def _export(self, text: str) -> None:
@@ -409,6 +429,9 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.sentence = self.sentences.current
 
     # the side place
+
+    def _others(self) -> Mapping[str, Typed]:
+        return self.more_commands()
 
     def _set_remarks(self, remarks: tuple[Remark, ...]) -> None:
         self.remarks = remarks
@@ -530,6 +553,10 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def action_step(self, count: int) -> None:
         self.store.step_by(count)
         self.complain(None)
+
+    @on(TimelineLine.Chosen)
+    def _chosen_on_timeline(self, message: TimelineLine.Chosen) -> None:
+        self.action_step(message.by)
 
     def action_play(self) -> None:
         self.playback.toggle()

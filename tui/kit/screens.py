@@ -10,6 +10,7 @@ names, it paints as often as before, and nothing else differs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Generic
 
@@ -17,7 +18,9 @@ from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
+from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.css.styles import RulesMap
 from textual.dom import NoScreen
@@ -31,12 +34,11 @@ from textual.visual import RenderOptions, Visual
 from textual.widget import Widget
 
 from tui.kit.bindings import Groups
+from tui.kit.footer import CLOSING, KeyFooter, key_hints_of_dialog
 from tui.kit.line_table import LineTable
 
 REPORTED_BY: Final = ("textual.widgets.", "tui.")
 """Modules whose messages report what was done to a widget."""
-CLOSING: Final = frozenset({"close", "cancel", "dismiss"})
-"""Actions that a screen allows before it is mounted."""
 POSTPONED_AT_MOST: Final = 3
 """How often in a row a paint is put off for something to arrange: a screen that arranges for ever must be seen."""
 STYLES_KEPT: Final = 8192
@@ -159,7 +161,34 @@ class RingsideScreen(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
 
 
 class RingsideModal(ModalScreen[ScreenResultType], RingsideScreen[ScreenResultType], Generic[ScreenResultType]):
-    """A dialog above the dimmed picture of the screen below it."""
+    """A dialog above the dimmed picture of the screen below it, with its own keys in place of that screen's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+p", "app.command_palette", "Commands", show=False)]
+
+    def compose_box(self) -> ComposeResult:
+        """Make the dialog itself."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        yield from self.compose_box()
+        footer = KeyFooter()
+        footer.set_reactive(KeyFooter.keys, key_hints_of_dialog(self.shown_keys()))
+        yield footer
+
+    def show_keys(self, keys: Sequence[Binding]) -> None:
+        """Show these keys."""
+        self.query_one(KeyFooter).keys = key_hints_of_dialog(keys)
+
+    @classmethod
+    def shown_keys(cls) -> list[Binding]:
+        """The keys that the dialog shows: its own ones, then those of every dialog of its kind."""
+        declared = (key for above in cls.__mro__ for key in above.__dict__.get("BINDINGS", ()))
+        return [key for key in declared if isinstance(key, Binding) and key.show]
+
+    @property
+    def key_groups(self) -> Groups:  # type: ignore[override]
+        """The keys for the palette."""
+        return (("here", tuple(self.shown_keys())),)
 
     def render(self) -> Any:
         """Draw the background as Textual does, but tint each style once instead of each time it occurs."""

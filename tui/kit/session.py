@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # a session may be loaded after the first paint, so nothing h
     from engine.scenarios.script.model import Script
     from engine.views.failover.model import Notice
     from engine.views.reported.view import Reported
+    from tui.kit.themed_app import Hides
 
 
 class Journal(Protocol):
@@ -83,6 +84,20 @@ class FirstReading(Protocol):
 
     def stop(self) -> None:
         """End it with what was read so far. Does not wait."""
+
+
+class Contexts(Protocol):
+    """Running clusters that the user gave names to."""
+
+    @property
+    def secret(self) -> Hides | None:
+        """What must not be shown, of every cluster that was opened."""
+
+    def names(self) -> Sequence[str]:
+        """Those that were opened last come first."""
+
+    def opening(self, name: str) -> Opening:
+        """Open one of them. Raises ``InputError``."""
 
 
 @dataclass(frozen=True, slots=True)

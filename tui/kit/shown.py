@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from engine.views.producers.answers import GrowthView
     from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
     from engine.views.scalable.dashboard import ScalableDashboard
+    from engine.views.scalable.migration import MigrationView
 
 Kind = Literal["failover", "keys", "producers", "scalable", "reported"]
 """Which screen shows it. ``failover`` also where there is no subscription, since its screen has the bundles."""
@@ -307,6 +308,19 @@ class Shown:
         """Return a function that computes the views of the shown subscription by this rule and by the other one."""
         after, _ = self.timeline.submit(flag_change(self.timeline.state))
         return partial(_sides, self.timeline, after, self.key)
+
+    def migration(self, topic: str) -> MigrationView | Rejection:
+        """Return what becomes of a classic topic once it is migrated to a scalable one."""
+        from engine.views.scalable import migration
+
+        state, moments = self.timeline.state, self._reported.moments
+        before = None
+        if self.timeline.cursor == 0 and moments:
+            before = migration.classic_topic(moments[self._moment].snapshot, topic)
+        before = before or migration.classic_topic_of(state, topic)
+        if before is None:
+            return Rejection("NotFound", f"there is no topic {topic!r} here", "topic")
+        return migration.migration_view(before, migration.known_keys_of(state, topic))
 
     # partitions, bundles
 

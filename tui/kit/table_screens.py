@@ -49,7 +49,7 @@ class TableDialog(RingsideModal[str]):
         """Make the widgets above the table."""
         return ()
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -tall"):
             yield from self.compose_head()
             yield RowsTable(beside=True)

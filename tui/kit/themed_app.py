@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, ClassVar, Final, Protocol
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from textual import events
+from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
@@ -24,7 +25,7 @@ from textual.theme import Theme, ThemeProvider
 from textual.widgets import Input
 
 from engine.text import visible
-from themes.palettes import Depth, Palette, ThemeName, hex_colour, palette
+from themes.palettes import THEMES, Depth, Palette, ThemeName, hex_colour, palette
 from tui.drawing.glyphs import ascii_text
 from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
 
@@ -44,9 +45,13 @@ def depth_of(colour_system: str | None, *, mono: bool) -> Depth:
     return "mono" if mono else _DEPTH_OF_COLOUR_SYSTEM.get(colour_system, "truecolor")
 
 
-def theme_name(theme: ThemeName) -> str:
-    """The name of our theme in Textual's list."""
-    return f"ringside-{theme}"
+def theme_name(theme: str) -> str:
+    """The name of a theme in Textual's list.
+
+    >>> theme_name("dark"), theme_name("nord")
+    ('ringside-dark', 'nord')
+    """
+    return f"ringside-{theme}" if theme in THEMES else theme
 
 
 @lru_cache(maxsize=8)
@@ -90,6 +95,28 @@ def textual_theme(theme: ThemeName, depth: Depth) -> Theme:
             "scrollbar-background": hexes["background"],
             "scrollbar-corner-color": hexes["background"],
         },
+    )
+
+
+def colours_of(theme: Theme, depth: Depth) -> Palette:
+    """The palette for a theme: consumers keep their colours, ground and words are the theme's.
+
+    Terminals of few colours keep ours, whose colours they have.
+    """
+    ours = palette("dark" if theme.dark else "light", depth)
+    if depth != "truecolor" or theme.name in map(theme_name, THEMES):
+        return ours
+    generated = theme.to_color_system().generate()
+    ground, text, accent = (Color.parse(generated[name]) for name in ("background", "foreground", "primary"))
+    return replace(
+        ours,
+        background=ground.rgb,
+        surface=Color.parse(generated["surface"]).rgb,
+        text=text.rgb,
+        dim=ground.blend(text, 0.6).rgb,
+        accent=accent.rgb,
+        ring_track=ground.blend(text, 0.15).rgb,
+        rim=ground.blend(text, 0.3).rgb,
     )
 
 
@@ -209,13 +236,15 @@ class ThemedApp(App[int]):
     ]
 
     def __init__(
-        self, *, theme: ThemeName = "dark", mono: bool = False, depth: Depth | None = None, ascii_only: bool = False
+        self, *, theme: str = "dark", mono: bool = False, depth: Depth | None = None, ascii_only: bool = False
     ) -> None:
-        self._theme_name: ThemeName = theme
         self._depth: Depth | None = "mono" if mono else depth
         self._ascii_only = ascii_only
         self.more_keys: Mapping[str, str] = {}
         """Keys of the user's own -> the keys whose meaning they have, except where text is typed."""
+        self._palettes: dict[tuple[str, Depth], Palette] = {}
+        self._theme_before = ""
+        """The theme in force while another is being chosen."""
         self.writes_files = True
         """Whether tables and pictures can be written to files; not for visitors from elsewhere."""
         self.secret: Hides | None = None
@@ -266,8 +295,14 @@ class ThemedApp(App[int]):
 
     def _variables_with(self, theme: Theme) -> dict[str, str]:
         """What ``get_css_variables`` will give with another theme."""
-        ours = variables_of(palette("dark" if theme.dark else "light", self.depth))
+        ours = variables_of(self._colours_with(theme))
         return {**ours, **theme.to_color_system().generate(), **theme.variables}
+
+    def _colours_with(self, theme: Theme) -> Palette:
+        key = theme.name, self.depth
+        if key not in self._palettes:
+            self._palettes[key] = colours_of(theme, self.depth)
+        return self._palettes[key]
 
     @property
     def depth(self) -> Depth:
@@ -275,11 +310,12 @@ class ThemedApp(App[int]):
 
     @property
     def colours(self) -> Palette:
-        return palette(self._theme_name, self.depth)
+        """What drawings are painted with: our palette, on the ground of the theme where that is one of Textual's."""
+        return self._colours_with(self.current_theme)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own variables for themes that do not define them, so that every built-in theme works."""
-        return variables_of(palette("dark" if self.current_theme.dark else "light", self.depth))
+        return variables_of(self.colours)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The stock filters, one for a secret, one for characters that command a terminal, and perhaps for ASCII."""
@@ -293,8 +329,22 @@ class ThemedApp(App[int]):
             self.push_screen(PlainCommandPalette(id=PALETTE_ID))
 
     def search_themes(self) -> None:
-        """The list of themes, a palette like that of the commands."""
+        """The list of themes, a palette like that of the commands; each is shown while it is marked."""
+        self._theme_before = self.theme
         self.push_screen(PlainCommandPalette(providers=[ThemeProvider], placeholder="Search for themes…"))
+
+    @on(PlainCommandPalette.OptionHighlighted)
+    def _theme_marked(self, message: PlainCommandPalette.OptionHighlighted) -> None:
+        name = str(message.highlighted_event.option.prompt).splitlines()[0].strip()
+        if self._theme_before and name in self.available_themes:
+            self.theme = name
+
+    @on(PlainCommandPalette.Closed)
+    def _palette_closed(self, message: PlainCommandPalette.Closed) -> None:
+        """Go back to the theme before where none was chosen."""
+        before, self._theme_before = self._theme_before, ""
+        if before and not message.option_selected:
+            self.theme = before
 
     def copy_to_clipboard(self, text: str) -> None:
         """As the stock one, with a question mark for half a character, which no terminal could be sent."""

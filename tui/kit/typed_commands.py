@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -35,8 +35,13 @@ class Typed:
 def ask_for_command(prompt: Prompt, commands: Mapping[str, Typed]) -> None:
     """Open the prompt for one of these; they complete what is typed."""
     forms = ", ".join(command.form for command in commands.values())
-    lines = [HELP, *commands, *(f"{word} {option}" for word, command in commands.items() for option in command.options)]
-    prompt.ask("command", ":", placeholder=f"{forms}, {HELP}", options=lines)
+    prompt.ask("command", ":", placeholder=f"{forms}, {HELP}", options=[HELP, *lines_of(commands)])
+
+
+def lines_of(commands: Mapping[str, Typed]) -> Iterator[str]:
+    """All that can be typed of these, for completion."""
+    yield from commands
+    yield from (f"{word} {option}" for word, command in commands.items() for option in command.options)
 
 
 def carry_out(screen: Screen[Any], commands: Mapping[str, Typed], text: str) -> Rejection | None:

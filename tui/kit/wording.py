@@ -202,12 +202,17 @@ def event_effect(event: EventLine, noun: str = "partition") -> str:
     if event.moved == 0:
         return unmoved_text(event, noun)
     moved = f"{event.moved:,} of {counted(event.partitions, noun)} moved"
-    text = f"{_judged(event)}{moved}, at least {event.least:,} had to"
+    text = f"{_judged(event)}{moved} ({enough_text(event)})"
     if event.handover_ms:
-        text += f", after {event.handover_ms:,} ms"
+        text += f", {event.handover_ms:,} ms pause"
     if event.unacked_at_risk:
         text += f"; {counted(event.unacked_at_risk, 'message')} may be delivered again"
     return text
+
+
+def enough_text(event: EventLine) -> str:
+    """How many moves would have done."""
+    return "the minimum" if event.moved == event.least else f"{event.least:,} would do"
 
 
 def unmoved_text(event: EventLine, noun: str = "partition") -> str:

@@ -14,7 +14,7 @@ from engine.views.admin_lines import AdminLine, pasted
 from engine.views.comparing.handovers import ChangeView
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
-from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
 from tui.kit.wording import fit, safe_name
@@ -28,7 +28,10 @@ BEGUN = (
 class WhatIfScreen(TableDialog):
     """One row for each step; ``y`` copies the lines for a shell. Ringside itself changes nothing in a cluster."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("W", "dismiss('')", "Close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("W", "dismiss('')", "Close", show=False),
+        Binding("y", "copy", "Copy the pulsar-admin lines"),
+    ]
     filename = "what-if.csv"
 
     def __init__(self, lines: Sequence[AdminLine], change: ChangeView | None, colours: Palette) -> None:
@@ -43,7 +46,6 @@ class WhatIfScreen(TableDialog):
     def on_mount(self) -> None:
         box, head, change = self.query_one(".dialog"), self.query_one("#head", PlainStatic), self._change
         set_title(box, f"what-if: {counted(len(self._admin_lines), 'step')} on the picture of the cluster")
-        set_subtitle(box, "y copies the pulsar-admin lines, / filter, e export, escape closes")
         if change is not None:
             head.update(verdict_text(change.verdict, change.noun))
             head.styles.color = hex_colour(judgement_colour(change.verdict.judgement, self._colours))

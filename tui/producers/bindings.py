@@ -11,6 +11,7 @@ from tui.kit.bindings import (
     CLOSE,
     COMMAND,
     HOME,
+    MIGRATION,
     SUBSCRIPTIONS,
     TABLE,
     TIME,
@@ -45,6 +46,7 @@ ASK: Final = (
     Binding("slash", "filter", "Filter", key_display="/", show=False, tooltip="Filter the producers by name"),
     WHY,
     BROKERS,
+    MIGRATION,
     COMMAND,
 )
 PANELS: Final = panel_keys(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.suggester import SuggestFromList
 from textual.widgets import Input
@@ -35,12 +36,14 @@ _FIELD_OF: Final = {
 class AddProducersScreen(Dialog[AddProducers]):
     """Asks how many producers to create, and how they start, route and are named."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Create")]
+
     def __init__(self, topic: str, proposed: ProducerPlan, accept: Callable[[AddProducers], Rejection | None]) -> None:
         super().__init__(f"add producers to {short_topic(topic)}", accept)
         self._topic = topic
         self._proposed = proposed
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         plan = self._proposed
         router = f"partial {plan.limit}" if plan.router == "partial" else plan.router
         fields = (
@@ -57,7 +60,6 @@ class AddProducersScreen(Dialog[AddProducers]):
                 suggester = SuggestFromList(known, case_sensitive=False) if known else None
                 yield TypedLine(text, id=name, suggester=suggester)
             yield PlainLabel("", classes="dialog--error")
-            yield PlainLabel("enter creates, up and down change the field, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         plan = plan_typed({field.id or "": field.value.strip() for field in self.query(Input)})
@@ -101,6 +103,8 @@ def plan_typed(texts: dict[str, str]) -> ProducerPlan | Rejection:
 class SendByProducersScreen(Dialog[SendByProducers]):
     """Asks what the producer with a number sends, or every producer where that is None."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Send")]
+
     def __init__(
         self, topic: str, number: int | None, who: str, key: str, accept: Callable[[SendByProducers], Rejection | None]
     ) -> None:
@@ -109,14 +113,13 @@ class SendByProducersScreen(Dialog[SendByProducers]):
         self._number = number
         self._key = key
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield PlainLabel("how many messages", classes="dialog--label")
             yield TypedLine("1", id="times", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("key (nothing: no key, so the router decides)", classes="dialog--label")
             yield TypedLine(self._key, id="key")
             yield PlainLabel("", classes="dialog--error")
-            yield PlainLabel("enter sends, down next field, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         times = self.text_of("times")
@@ -133,6 +136,8 @@ class SendByProducersScreen(Dialog[SendByProducers]):
 class ProducerRateScreen(Dialog[SetProducerRate]):
     """Asks what the producer with a number sends a second, or every producer where that is None."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "Set")]
+
     def __init__(
         self,
         topic: str,
@@ -146,7 +151,7 @@ class ProducerRateScreen(Dialog[SetProducerRate]):
         self._number = number
         self._msgs_per_sec = msgs_per_sec
 
-    def compose(self) -> ComposeResult:
+    def compose_box(self) -> ComposeResult:
         with Vertical(classes="dialog -dense"):
             yield PlainLabel("messages a second (0: none)", classes="dialog--label")
             yield TypedLine(f"{self._msgs_per_sec:g}", id="msgs", restrict=r"[0-9.]*", max_length=12)
@@ -157,7 +162,6 @@ class ProducerRateScreen(Dialog[SetProducerRate]):
             yield PlainLabel("or how many keys in turn", classes="dialog--label")
             yield TypedLine("", id="keys", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("", classes="dialog--error")
-            yield PlainLabel("enter sets, up and down change the field, escape cancels", classes="dialog--help")
 
     def submit(self) -> None:
         try:

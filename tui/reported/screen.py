@@ -20,6 +20,7 @@ from tui.kit.bindings import (
     CLOSE,
     COMMAND,
     HOME,
+    MIGRATION,
     SUBSCRIPTIONS,
     TABLE,
     TIME,
@@ -112,6 +113,7 @@ ASK: Final = (
     Binding("i", "notices", "Notices", tooltip="Read all notices about what is shown"),
     Binding("slash", "filter", "Filter", key_display="/", tooltip="Filter the consumer table by name"),
     BROKERS,
+    MIGRATION,
     COMMAND,
 )
 PANELS: Final = panel_keys(
@@ -121,7 +123,7 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = by_use((*ASK[:-2], HOME), ASK, TIME, TABLE, PLACE)
+BINDINGS: Final = by_use((*ASK[:-3], HOME), ASK, TIME, TABLE, PLACE)
 GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
     "axXcmhdtTrRoOP().>vsb",

@@ -48,6 +48,7 @@ ASK: Final = (
     Binding("b", "ahead", "Next", tooltip="The next automatic steps"),
     Binding("s", "changes", "Split?", tooltip="What a split or merge would move"),
     Binding("h", "heirs", "Heirs", tooltip="Who inherits if the consumer goes"),
+    Binding("d", "diff", "Diff", tooltip="What the last step changed"),
     Binding("v", "next_view", "View", tooltip="Ring, one consumer, family tree"),
     Binding(
         "left_parenthesis", "group(-1)", "Back", key_display="(", show=False, tooltip="The previous subscription of it"
@@ -67,13 +68,13 @@ PANELS: Final = panel_keys(
 )
 PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
 
-BINDINGS: Final = by_use((*CHANGE, UNDO, *ASK[:6], HOME), ASK, TIME, TABLE, PLACE)
+BINDINGS: Final = by_use((*CHANGE, UNDO, *ASK[:7], HOME), ASK, TIME, TABLE, PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("c", "consistent hashing is for Failover; a controller deals the segments of a scalable topic"),
     **same_reason("P", "a scalable topic has segments in place of partitions"),
+    "M": "M shows what would become of a classic topic; this one is scalable",
     "R": "r sets the traffic of the segments; R is for producers",
     **same_reason("T", "t sends: every producer of a scalable topic sends to all segments"),
-    "d": "steps are compared by what consumers have; here u and ctrl+r go back and forth",
 }
 """Keys of the sister screens, and why they do nothing here."""

@@ -16,6 +16,7 @@ from textual.widget import Widget
 from engine.cluster.commands import AcknowledgeSegments, LeaveSegments, PassTime, SplitSegment
 from engine.cluster.grammar.words import quote
 from engine.cluster.scalable.running import Happening
+from engine.cluster.state import find_scalable_topic
 from engine.errors import Rejection
 from engine.scalable.routing import hashes_of_key
 from engine.text import counted
@@ -26,9 +27,17 @@ from engine.views.scalable.answers import (
     heir_points,
     key_points,
     next_points,
+    step_points,
     why_points,
 )
-from engine.views.scalable.dashboard import ConsumerLine, ScalableDashboard, ScalableStatus, SegmentLine
+from engine.views.scalable.dashboard import (
+    ConsumerLine,
+    ScalableDashboard,
+    ScalableStatus,
+    SegmentLine,
+    simulated_view,
+)
+from engine.views.scalable.model import ScalableView
 from engine.views.scalable.words import next_step_lines
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
@@ -273,6 +282,20 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     def action_changes(self) -> None:
         self._show_answer("changes", str(self.segment))
 
+    def action_diff(self) -> None:
+        if self._step_before() is None:
+            self.complain("no step was taken yet that could be compared")
+            return
+        self._show_answer("diff")
+
+    def _step_before(self) -> ScalableView | None:
+        """The topic before the last step; None where there is no such step, or no topic then."""
+        timeline, topic = self.store.shown.timeline, self.now.status.topic
+        if timeline.cursor == 0:
+            return None
+        earlier = find_scalable_topic(timeline.state_at(timeline.cursor - 1), topic)
+        return simulated_view(earlier.running) if earlier is not None else None
+
     def action_heirs(self) -> None:
         if not self._marked_name:
             self.complain("there is no consumer that could go; a lets one join")
@@ -286,6 +309,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
             "key": self.explanation_title,
             "why": "why does nothing arrive",
             "ahead": "what happens next by itself",
+            "diff": "what the last step changed",
             "changes": f"what a change of segment {about} moves",
             "heirs": f"if {shorten_middle(safe_name(about), 30)} goes",
         }
@@ -300,6 +324,9 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
                 return remarks_of(why_points(view))
             case "ahead":
                 return remarks_of(next_points(view))
+            case "diff":
+                before = self._step_before()
+                return remarks_of(step_points(before, view.view)) if before is not None else ()
             case "changes":
                 return remarks_of(change_points(view, int(self.topic)))
         return remarks_of(heir_points(view, self.topic))

@@ -11,6 +11,7 @@ from engine.cluster.commands import (
     LeaveSegments,
     MergeSegments,
     RebucketSegment,
+    RemoveTopic,
     ScalableCommand,
     SendToSegments,
     SetSegmentRate,
@@ -19,6 +20,7 @@ from engine.cluster.commands import (
 from engine.cluster.limits import MAX_CONSUMERS, MAX_MSGS_PER_SEC, refuse_long_name
 from engine.cluster.scalable.events import (
     ScalableCreated,
+    ScalableRemoved,
     ScalableTopicEvent,
     SegmentConsumerJoined,
     SegmentConsumerLeft,
@@ -122,3 +124,10 @@ def add_scalable_topic(state: ClusterState, command: AddTopic) -> tuple[Scalable
         message = f"{command.partitions} segments: from 1 to {RING_SIZE:,} are possible"
         return Rejection("IllegalArgumentException", message, "segments", 412)
     return (ScalableCreated(complete, command.partitions or 1),)
+
+
+def remove_scalable_topic(state: ClusterState, command: RemoveTopic) -> tuple[ScalableTopicEvent, ...] | Rejection:
+    """The end of a scalable topic; refused where there is none of this name (404)."""
+    if find_scalable_topic(state, command.topic) is None:
+        return Rejection("NotFoundException", f"Scalable topic not found: {command.topic}", "topic", 404)
+    return (ScalableRemoved(command.topic),)

@@ -34,6 +34,12 @@ class ScalableCreated(Struct, frozen=True):
     segments: int = 1
 
 
+class ScalableRemoved(Struct, frozen=True):
+    """The topic is deleted, also while clients are attached, as brokers do without being forced."""
+
+    topic: str
+
+
 class SegmentSplit(Struct, frozen=True):
     topic: str
     segment: int
@@ -102,6 +108,7 @@ class ScalableTimePassed(Struct, frozen=True):
 ScalableTopicEvent = (
     ScalableSeen
     | ScalableCreated
+    | ScalableRemoved
     | SegmentSplit
     | SegmentsMerged
     | SegmentRebucketed

@@ -11,6 +11,7 @@ from engine.cluster.scalable.events import (
     LONGEST_MS,
     TIME_REFUSED,
     ScalableCreated,
+    ScalableRemoved,
     ScalableSeen,
     ScalableTimePassed,
     ScalableTopicEvent,
@@ -103,6 +104,8 @@ def _stepped(running: Running, event: ScalableTopicEvent) -> Running | Rejection
             if not running.now_ms < event.now_ms < min(LATEST_MS, running.now_ms + LONGEST_MS + 1):
                 return Rejection("IllegalArgumentException", TIME_REFUSED, "duration_ms")
             return passed(running, event.now_ms)
+        case ScalableRemoved():
+            return Rejection("NotFoundException", f"{event.topic} is removed", "topic", 404)
         case ScalableSeen() | ScalableCreated():
             return Rejection("ConflictException", f"{event.topic} exists already", "topic", 409)
 
@@ -137,6 +140,8 @@ def scalable_event_objection(state: ClusterState, event: ScalableTopicEvent) -> 
         return begun if isinstance(begun, str) else ""
     if topic is None:
         return f"there is no scalable topic {event.topic!r}"
+    if isinstance(event, ScalableRemoved):
+        return ""
     refused = stepped(topic.running, event)
     return refused.message if isinstance(refused, Rejection) else ""
 
@@ -147,6 +152,8 @@ def with_scalable_event(state: ClusterState, event: ScalableTopicEvent) -> Clust
         begun = begun_topic(event)
         assert not isinstance(begun, str), begun
         return replace(state, scalable_topics=(*state.scalable_topics, begun))
+    if isinstance(event, ScalableRemoved):
+        return replace(state, scalable_topics=tuple(one for one in state.scalable_topics if one.topic != event.topic))
     changed: list[ScalableTopic] = []
     for topic in state.scalable_topics:
         next_one = after(topic, event) if topic.topic == event.topic else topic

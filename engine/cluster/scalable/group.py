@@ -77,8 +77,13 @@ class Group:
     def unacked(self, segment_id: int) -> int:
         return sum(self.held.get(segment_id, {}).values())
 
-    def unacked_of(self, name: str) -> int:
-        return sum(count for held in self.held.values() for (owner, _), count in held.items() if owner == name)
+    def unacked_by_name(self) -> dict[str, int]:
+        """What consumers hold, of those that hold anything. O(segments + attached consumers)."""
+        unacked: dict[str, int] = {}
+        for held in self.held.values():
+            for (owner, _), count in held.items():
+                unacked[owner] = unacked.get(owner, 0) + count
+        return unacked
 
     def wishes(self) -> dict[int, tuple[tuple[str, ...], bool]]:
         """For each segment that is dealt its consumers, and whether they share it."""

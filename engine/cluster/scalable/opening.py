@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -13,6 +14,7 @@ from engine.cluster.scalable.events import ScalableSeen
 from engine.cluster.scalable.group import ANY_BUCKET, Attachment, Group, Holdings, checking
 from engine.cluster.scalable.running import Happening, Running, begun
 from engine.hashing import utf16_order
+from engine.memo import Remembered
 from engine.scalable.coordinator import Coordinator
 from engine.scalable.layout import Clocks
 from engine.scalable.load_reports import Rates
@@ -116,13 +118,18 @@ def _group(reported: TopicSubscription, layout: Layout, now_ms: int) -> Group:
 
 
 def _with_backlog(group: Group, reported: TopicSubscription, attached: Mapping[int, Attachment]) -> Group:
-    """The subscription with its messages; whose the delivered ones are is not printed, so owners have equal parts."""
+    """The subscription with its messages; whose the delivered ones are is not printed, so owners have equal parts.
+
+    Of a segment that one consumer has whole brokers do not count what is delivered: all of it is taken to be.
+    """
     waiting: dict[int, dict[int, int]] = {}
     held: dict[int, Holdings] = {}
     for segment_id in group.coordinator.layout.segments:
         seen = seen_on(reported, segment_id)
         names = attached[segment_id].names if segment_id in attached else ()
-        unacked = max(0, min(seen.unackedMessages, seen.msgBacklog)) if names and group.kind != "CHECKPOINT" else 0
+        whole = group.kind == "STREAM" and len(names) == 1
+        delivered = seen.msgBacklog if whole else min(seen.unackedMessages, seen.msgBacklog)
+        unacked = max(0, delivered) if names and group.kind != "CHECKPOINT" else 0
         rounds, rest = divmod(unacked, max(len(names), 1))
         parts = {(name, ANY_BUCKET): rounds + (at < rest) for at, name in enumerate(names) if rounds + (at < rest)}
         if parts:
@@ -135,10 +142,31 @@ def _with_backlog(group: Group, reported: TopicSubscription, attached: Mapping[i
 
 def statistics_of(running: Running) -> TopicStatistics:
     """What brokers would print of the topic now; rates of producers and consumers are left out."""
-    layout, settings = running.layout, running.settings
+    settings = running.settings
     policy = AutoScalePolicy(**{name: getattr(settings, name) for name in OVERRIDABLE})
+    parts = (running.layout, running.loads, running.owners)
+    segments = _listed.get(parts, (running.topic, running.now_ms), lambda: _list(running))
+    return TopicStatistics(
+        controllerBroker=running.controller,
+        autoScale=AutoScale(
+            policy,
+            running.blocked_reason or None,
+            instant(running.clocks.last_split_ms),
+            instant(running.clocks.last_merge_ms),
+            instant(running.clocks.last_rebucket_ms),
+        ),
+        layout=ListedLayout(running.layout.epoch, None, segments),
+        subscriptions={name: _printed(group) for name, group in running.groups.items()},
+    )
+
+
+_listed: Remembered[dict[str, ListedSegment]] = Remembered()
+"""Consumers come, go and acknowledge without changing them."""
+
+
+def _list(running: Running) -> dict[str, ListedSegment]:
     segments: dict[str, ListedSegment] = {}
-    for one, segment in layout.segments.items():
+    for one, segment in running.layout.segments.items():
         record = running.loads.get(one)
         segments[str(one)] = ListedSegment(
             name=backing_topic(running.topic, segment),
@@ -152,18 +180,7 @@ def statistics_of(running: Running) -> TopicStatistics:
             entryBuckets=segment.buckets,
             ownerBroker=running.owners.get(one),
         )
-    return TopicStatistics(
-        controllerBroker=running.controller,
-        autoScale=AutoScale(
-            policy,
-            running.blocked_reason or None,
-            instant(running.clocks.last_split_ms),
-            instant(running.clocks.last_merge_ms),
-            instant(running.clocks.last_rebucket_ms),
-        ),
-        layout=ListedLayout(layout.epoch, None, segments),
-        subscriptions={name: _printed(group) for name, group in running.groups.items()},
-    )
+    return segments
 
 
 def _load(rates: Rates, age_seconds: float) -> SegmentLoad:
@@ -173,10 +190,7 @@ def _load(rates: Rates, age_seconds: float) -> SegmentLoad:
 def _printed(group: Group) -> TopicSubscription:
     coordinator = group.coordinator
     blocked = set(coordinator.blocked) if group.kind == "STREAM" else set()
-    unacked: dict[str, int] = {}
-    for held in group.held.values():
-        for (owner, _), count in held.items():
-            unacked[owner] = unacked.get(owner, 0) + count
+    unacked = group.unacked_by_name()
     attached: dict[str, list[int]] = {}
     for segment_id, attachment in group.attached.items():
         for name in attachment.names:
@@ -205,6 +219,7 @@ def _printed(group: Group) -> TopicSubscription:
     )
 
 
+@lru_cache(maxsize=4096)
 def instant(time_ms: int | None) -> str | None:
     """A time as brokers print it; None for none.
 

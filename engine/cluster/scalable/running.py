@@ -278,7 +278,8 @@ def acknowledge(running: Running, subscription: str, name: str | None, count: in
     if name is not None and name not in group.coordinator.sessions:
         return Rejection("ConsumerNotFound", f"{subscription} has no consumer {name!r}", "name", 404)
     after = acknowledged(group, name, count, running.now_ms)
-    had = [group.unacked_of(one) for one in (group.names if name is None else (name,))]
+    unacked = group.unacked_by_name()
+    had = [unacked.get(one, 0) for one in (group.names if name is None else (name,))]
     done = sum(min(each, count) if count else each for each in had)
     names = (name,) if name is not None else ()
     said = Happening(running.now_ms, "acknowledged", (), subscription, names, done)

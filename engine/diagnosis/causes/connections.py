@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Final
 
 from engine.admin.facts import NotReported
-from engine.diagnosis.causes.consumers import RECEIVER_QUEUE, has_moved
+from engine.diagnosis.causes.consumers import RECEIVER_QUEUE, has_moved, nobody_has_asked
 from engine.diagnosis.model import Cause, Judgement, Verdict, union, worst_of
 from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, KEY_SHARED, NOBODY, Dispatcher, SubscriptionSeen, parent_of
 from engine.text import counted, joined, listed, moment_text
@@ -45,7 +45,8 @@ def _lost(topic: str, siblings: list[Dispatcher]) -> Cause | None:
         LOST_PARTITIONS,
         Verdict.BLOCKS,
         f"{joined(names)} {'is' if len(names) == 1 else 'are'} connected to {counted(len(served), 'partition')} of"
-        f" {short} and not to {listed(numbers, _NAMED)}, where {counted(waiting, 'message')} wait{last}",
+        f" {short} and not to {'partition' if len(lost) == 1 else 'partitions'} {listed(numbers, _NAMED)}, where"
+        f" {counted(waiting, 'message')} wait{last}",
         worst.topic,
         topics=len(lost),
         by=names,
@@ -95,8 +96,8 @@ def never_asked(seen: SubscriptionSeen) -> Judgement:
             and len(silent) < len(dispatcher.consumers)
         ):
             return "the answer lacks msgInReplay"
-        if has_own_cause and not has_moved(dispatcher):
-            return "nothing shows that the topic moved: a consumer without permits has a cause of its own"
+        if has_own_cause and not (has_moved(dispatcher) or nobody_has_asked(dispatcher)):
+            return "others have asked, and nothing shows that the topic moved: there is another cause for that"
         waiting = dispatcher.unread
         if dispatcher.sub.type == KEY_SHARED:
             waiting = dispatcher.replay or waiting

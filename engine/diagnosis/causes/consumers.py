@@ -135,16 +135,16 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
             return "no active consumer is connected"
         if active.permits > 0:
             return f"{active.name} has {counted(active.permits, 'permit')}"
-        if not dispatcher.unread:
-            return "everything was read"
+        if not dispatcher.unread or dispatcher.sent_all:
+            return "everything was sent"
         if active.stands_still is False:
             return f"messages go out to {active.name}"
         if works_slowly(dispatcher, [active]):
             return f"{active.name} acknowledges, and is slow"
-        if active.never_asked and has_moved(dispatcher):
+        if active.never_asked and (has_moved(dispatcher) or nobody_has_asked(dispatcher)):
             return f"{active.name} has never asked this broker"
         if active.stands_still is None:
-            return _unsure(ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS, dispatcher, active)
+            return _unsure(ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS, dispatcher, [active])
         standbys = [consumer.name for consumer in dispatcher.consumers if consumer.permits > 0]
         then = f"close {active.name}, and {joined(standbys)} can take over" if standbys else f"restart {active.name}"
         return Cause(
@@ -178,6 +178,8 @@ def of_key_owner(seen: SubscriptionSeen) -> Judgement:
             return "every consumer has permits"
         if not dispatcher.replay:
             return "no message waits for a single consumer"
+        if nobody_has_asked(dispatcher):
+            return "no consumer has ever asked this broker"
         still = [consumer for consumer in empty if consumer.stands_still]
         if not still:
             return f"messages go out to {joined([consumer.name for consumer in empty])}"
@@ -219,10 +221,10 @@ def of_all(seen: SubscriptionSeen) -> Judgement:
             return "messages go out"
         if works_slowly(dispatcher, dispatcher.consumers):
             return "messages are acknowledged, slowly"
-        if all(consumer.never_asked for consumer in dispatcher.consumers):
+        if nobody_has_asked(dispatcher):
             return "no consumer has ever asked this broker"
         if dispatcher.stands_still is None:
-            return _unsure(NO_PERMITS, dispatcher, dispatcher.consumers[0])
+            return _unsure(NO_PERMITS, dispatcher, dispatcher.consumers)
         names = tuple(consumer.name for consumer in dispatcher.consumers)
         return Cause(
             NO_PERMITS,
@@ -265,6 +267,11 @@ def has_served_siblings(seen: SubscriptionSeen, dispatcher: Dispatcher) -> bool:
     )
 
 
+def nobody_has_asked(dispatcher: Dispatcher) -> bool:
+    """Whether consumers are connected, and none of them ever gave this broker a permit."""
+    return bool(dispatcher.consumers) and all(consumer.never_asked for consumer in dispatcher.consumers)
+
+
 def has_moved(dispatcher: Dispatcher) -> bool:
     """Whether the subscription got messages before this broker loaded the topic, and none since."""
     if dispatcher.last_sent_ms or dispatcher.sub.msg_out_counter:
@@ -283,15 +290,17 @@ def _lack_of_permits(consumer: ConsumerSeen) -> str:
     return "asks for no more messages" if consumer.permits == 0 else f"has {consumer.permits:,} permits"
 
 
-def _unsure(cause: str, dispatcher: Dispatcher, consumer: ConsumerSeen) -> Cause:
+def _unsure(cause: str, dispatcher: Dispatcher, takers: Sequence[ConsumerSeen]) -> Cause:
     """Return the uncertain cause of a single moment: permits of 0 are normal for an instant."""
+    names = tuple(consumer.name for consumer in takers)
     return Cause(
         cause,
         Verdict.CANNOT_TELL,
-        f"{consumer.name} has no permits at this moment; a second dump, some seconds later, says whether it stays so",
+        f"{joined(names)} {'has' if len(names) == 1 else 'have'} no permits at this moment; a second dump, some seconds"
+        " later, says whether it stays so",
         dispatcher.topic,
         waiting=dispatcher.unread,
-        numbers=(("permits", consumer.permits), ("backlog", dispatcher.backlog)),
+        numbers=(("permits", max(consumer.permits for consumer in takers)), ("backlog", dispatcher.backlog)),
         setting=RECEIVER_QUEUE,
         fix=f"take a second dump: {two_moments(dispatcher.topic)}",
         fields=_FIELDS,

@@ -8,7 +8,7 @@ from typing import Final
 from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
 from engine.diagnosis.recording import two_moments
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
-from engine.text import joined
+from engine.text import counted, joined
 
 COUNTS: Final = "counts_do_not_add_up"
 _FAR: Final = 1_000
@@ -35,7 +35,7 @@ def counts(seen: SubscriptionSeen) -> Judgement:
             numbers=tuple({name: value for _, _, name, value in wrong}.items()),
             fix=f"look again some seconds later: {two_moments(dispatcher.topic)}; a number that stays so is a fault of"
             " the broker, and unloading the topic makes it count anew",
-            fields=tuple(dict.fromkeys(_MEMBERS[name] for _, _, name, _ in wrong)),
+            fields=tuple(dict.fromkeys(member for _, _, name, _ in wrong for member in _MEMBERS[name].split())),
             symptom=COUNTS,
         )
 
@@ -49,6 +49,7 @@ _MEMBERS: Final = {
     "delayed": "msgDelayed",
     "in_replay": "msgInReplay",
     "permits": "availablePermits",
+    "entries_left": "msgBacklog markDeletePosition",
 }
 
 
@@ -70,6 +71,10 @@ def impossible(dispatcher: Dispatcher) -> Iterator[tuple[str, str, str, int]]:
         # A batch is sent whole, so a consumer that gets batches can have fewer than no permits.
         if permits is not None and permits < 0 and (consumer.avg_messages_per_entry or 0) < _BATCH:
             yield f"availablePermits of {consumer.name} is {permits:,}", consumer.name, "permits", permits
+    left = dispatcher.entries_left
+    if left is not None and dispatcher.backlog - left > max(_FAR, left // 2):
+        follow = counted(left, "entry", "follows", "follow")
+        yield f"msgBacklog is {dispatcher.backlog:,}, and {follow} markDeletePosition", "", "entries_left", left
     known = [consumer.unacked_messages for consumer in sub.consumers]
     if dispatcher.is_shared and sub.unacked_messages is not None and known and None not in known:
         parts = sum(unacked or 0 for unacked in known)

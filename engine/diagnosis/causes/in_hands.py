@@ -13,6 +13,8 @@ NOT_ACKNOWLEDGED: Final = "sent_not_acknowledged"
 NEWCOMER: Final = "newcomer_gets_nothing"
 _LONG_MS: Final = 60_000
 """A message that nobody acknowledged for this long is more than being processed."""
+ABOUT: Final = 1.1
+"""Averages of a minute that differ by less are equal."""
 _SHORT_MS: Final = 5_000
 """Two moments this far apart show whether a consumer acknowledges at all."""
 _HOARDED_AT_LEAST: Final = 20
@@ -39,11 +41,13 @@ def not_acknowledged(seen: SubscriptionSeen) -> Judgement:
             return "the answers do not show whether all was sent"
         if not dispatcher.sent_all:
             return "not everything was sent"
-        holders = _holders(dispatcher)
+        holders = holders_of(dispatcher)
         if not holders:
             return "no consumer holds a message"
         if dispatcher.acknowledged:
             return "messages were acknowledged between the moments"
+        if dispatcher.before is None and dispatcher.acks_per_s:
+            return "messages were acknowledged in the last minute"
         since_ms = max(dispatcher.last_sent_ms, dispatcher.last_acked_ms)
         for_ms = dispatcher.now_ms - since_ms if since_ms and dispatcher.now_ms else 0
         knows_times = dispatcher.knows_times
@@ -92,8 +96,11 @@ def not_on_its_way(dispatcher: Dispatcher) -> str:
     pace = dispatcher.acks_per_s
     replays = dispatcher.sub.msg_in_replay is None if dispatcher.sub.type == KEY_SHARED else False
     replays = replays or dispatcher.replay * 2 > dispatcher.backlog
-    is_steady = dispatcher.out and pace and not replays and 0 <= (dispatcher.backlog_growth or 0) <= little
-    if dispatcher.backlog > little and not (is_steady and pace and dispatcher.backlog <= pace * _SOON_S):
+    is_steady = dispatcher.out and 0 <= (dispatcher.backlog_growth or 0) <= little
+    if dispatcher.before is None and pace and dispatcher.in_per_s is not None:
+        is_steady = dispatcher.in_per_s <= pace * ABOUT
+    soon = pace is not None and dispatcher.backlog * dispatcher.messages_per_entry <= pace * _SOON_S
+    if dispatcher.backlog > little and not (is_steady and soon and not replays):
         return f"{counted(dispatcher.backlog, 'message')} wait"
     if dispatcher.before is None or dispatcher.out is None:
         at_ms, sent = dispatcher.last.at_ms, dispatcher.last_sent_ms
@@ -111,7 +118,7 @@ def not_on_its_way(dispatcher: Dispatcher) -> str:
     return "" if came_just_now else "nothing shows that messages are acknowledged"
 
 
-def _holders(dispatcher: Dispatcher) -> list[ConsumerSeen]:
+def holders_of(dispatcher: Dispatcher) -> list[ConsumerSeen]:
     """Return who has the messages: those that the broker counts for a consumer, else all of the one that gets all."""
     counted_ones = [consumer for consumer in dispatcher.consumers if consumer.unacked > 0]
     if counted_ones or dispatcher.is_shared:
@@ -121,10 +128,13 @@ def _holders(dispatcher: Dispatcher) -> list[ConsumerSeen]:
 
 
 def _evidence(dispatcher: Dispatcher) -> tuple[str, ...]:
-    by_cursor = dispatcher.last.cursor is not None
-    how = ("readPosition", "lastConfirmedEntry") if by_cursor else ("lastPublishTimeStamp",)
     if dispatcher.is_shared:
-        how = ("unackedMessages",)
+        how: tuple[str, ...] = ("unackedMessages",)
+    elif dispatcher.last.cursor is not None:
+        how = ("readPosition", "lastConfirmedEntry")
+    else:
+        published = ("lastPublishTimeStamp",) if dispatcher.last.topic.last_publish_ms else ()
+        how = (*published, "msgInCounter", "msgOutCounter", "availablePermits")
     return ("msgBacklog", *how, "lastConsumedTimestamp", "lastAckedTimestamp")
 
 

@@ -7,10 +7,10 @@ from typing import Final
 from engine.admin.facts import NotReported
 from engine.diagnosis.causes.consumers import RECEIVER_QUEUE, works_slowly
 from engine.diagnosis.causes.counts import impossible
-from engine.diagnosis.causes.in_hands import newcomers_of, not_on_its_way
+from engine.diagnosis.causes.in_hands import ABOUT, holders_of, newcomers_of, not_on_its_way
 from engine.diagnosis.limits import Setting
 from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
-from engine.diagnosis.seen import NOBODY, SHARED, ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.diagnosis.seen import FAILOVER, NOBODY, SHARED, ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.text import counted, joined, shell_line, time_text
 
 RATE_LIMITED: Final = "dispatch_rate_limited"
@@ -24,8 +24,7 @@ _HOARDED_AT_LEAST: Final = 20
 _HOARDED_OF_OUT: Final = 0.25
 """A consumer that keeps up holds far less than this part of the messages sent to it between two moments."""
 _FEW: Final = 3
-_FASTER: Final = 1.1
-"""Averages of a minute that differ by less are equal."""
+_DEAD_LETTERS: Final = Setting("deadLetterPolicy (client)")
 _DEAD_LETTER: Final = "give the consumers a dead letter policy, so that a message is set aside after some attempts"
 
 
@@ -204,7 +203,7 @@ def _acknowledges_slowly(dispatcher: Dispatcher) -> Judgement:
         return "the backlog hardly grows"
     if dispatcher.before is None and pace and came is None:
         return "the answer lacks msgRateIn"
-    if dispatcher.before is None and pace and came is not None and came <= pace * _FASTER:
+    if dispatcher.before is None and pace and came is not None and came <= pace * ABOUT:
         return f"{pace:,.1f} messages/s are acknowledged and {came:,.1f} come in"
     names = tuple(consumer.name for consumer in takers)
     held = sum(consumer.unacked for consumer in takers)
@@ -284,34 +283,45 @@ def _hoards(dispatcher: Dispatcher) -> Judgement:
 
 
 def redelivery(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether the same messages go out again and again.
+    """Decide whether the same messages go out again and again: refused, or lost with consumers that end too early.
 
     Messages sent beyond those that came in or were unsent before were sent a second time.
     """
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        before = dispatcher.before
-        if dispatcher.out is None or dispatcher.came_in is None or before is None:
+        if dispatcher.out is None or dispatcher.came_in is None or dispatcher.before is None:
             return _perhaps_redelivered(dispatcher)
-        if dispatcher.sub.unacked_messages is None:
+        if dispatcher.is_shared and dispatcher.sub.unacked_messages is None:
             return "the answer lacks unackedMessages"
-        unsent = max(0, dispatcher.backlog * dispatcher.messages_per_entry - dispatcher.unacked)
-        old = dispatcher.before_backlog * dispatcher.messages_per_entry
-        unsent_before = max(0, old - (before.subscription.unacked_messages or 0))
-        again = dispatcher.out - dispatcher.came_in + unsent - unsent_before
+        if (dispatcher.backlog_growth or 0) * dispatcher.messages_per_entry > dispatcher.came_in:
+            return "the backlog grew by more than came in: the cursor was reset"
+        again = _sent_again(dispatcher)
         if again < _REDELIVERED_AT_LEAST or again < dispatcher.out / 5:
             return "hardly anything went out twice"
         rate = dispatcher.sub.msg_rate_redeliver_msgs_per_sec
         if not rate and again < dispatcher.out / 2:
             return "msgRateRedeliver is 0" if rate is not None else "the answer lacks msgRateRedeliver"
-        holders = tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)
+        changed = dispatcher.changed_hands
+        once = dispatcher.before_backlog * dispatcher.messages_per_entry
+        if changed and dispatcher.acknowledged is not False and again <= once:
+            return "consumers came or went, which sends once more what they had"
+        holders = holders_of(dispatcher)
+        names = tuple(consumer.name for consumer in holders)
+        blamed = joined(names) or "consumers"
+        restarted = changed and bool(holders) and all(consumer.before is None for consumer in holders)
+        if restarted:
+            reason = f"{blamed} connected anew, and what was sent before was not acknowledged"
+            fix = f"look at the log of {blamed}: it ends before it acknowledges"
+        else:
+            reason = f"{blamed} refused them"
+            fix = f"look at why {blamed} cannot process them"
         return Cause(
             REDELIVERY,
             Verdict.SLOWS,
             f"{counted(dispatcher.out, 'message')} went out for {dispatcher.came_in:,} that came in: about {again:,}"
-            f" were sent again, since {joined(holders) or 'consumers'} refused them",
+            f" were sent again, since {reason}",
             dispatcher.topic,
-            by=holders,
+            by=names,
             waiting=dispatcher.backlog,
             numbers=(
                 ("redelivered", again),
@@ -320,12 +330,30 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
                 ("in", dispatcher.came_in),
                 ("backlog", dispatcher.backlog),
             ),
-            setting=Setting("deadLetterPolicy (client)"),
-            fix=_DEAD_LETTER,
+            setting=_DEAD_LETTERS if dispatcher.is_shared else None,
+            fix=f"{fix}; {_DEAD_LETTER}" if dispatcher.is_shared else fix,
             fields=("msgRateRedeliver", "msgOutCounter", "msgInCounter", "msgBacklog"),
         )
 
     return worst_of(seen, decide, also_quiet=True)
+
+
+def _sent_again(dispatcher: Dispatcher) -> int:
+    """Return about how many messages went out a second time between the moments.
+
+    Of Failover and Exclusive only the cursor shows what is unsent; without one all that waits may be.
+    """
+    assert dispatcher.before is not None and dispatcher.out is not None and dispatcher.came_in is not None
+    old = dispatcher.before_backlog * dispatcher.messages_per_entry
+    if dispatcher.is_shared:
+        unsent = max(0, dispatcher.backlog * dispatcher.messages_per_entry - dispatcher.unacked)
+        unsent_before = max(0, old - (dispatcher.before.subscription.unacked_messages or 0))
+    elif dispatcher.last.cursor is not None and dispatcher.before.cursor is not None:
+        unsent = dispatcher.unread * dispatcher.messages_per_entry
+        unsent_before = dispatcher.unread_before * dispatcher.messages_per_entry
+    else:
+        unsent, unsent_before = 0, old
+    return min(dispatcher.out, dispatcher.out - dispatcher.came_in + unsent - unsent_before)
 
 
 def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
@@ -342,13 +370,13 @@ def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
     return Cause(
         REDELIVERY,
         Verdict.CANNOT_TELL,
-        f"{again:.1f} of {out:.1f} messages/s went out again in the last minute; a second dump, some seconds later,"
-        " says whether it goes on",
+        f"{again:.1f} messages/s were sent again in the last minute ({out:.1f}/s went out); a second dump, some seconds"
+        " later, says whether it goes on",
         dispatcher.topic,
         by=holders,
         waiting=dispatcher.backlog,
         numbers=(("redeliver_rate", round(again, 2)), ("out_rate", round(out, 2)), ("backlog", dispatcher.backlog)),
-        setting=Setting("deadLetterPolicy (client)"),
+        setting=_DEAD_LETTERS,
         fix=_DEAD_LETTER,
         fields=("msgRateRedeliver", "msgRateOut", "msgBacklog"),
     )
@@ -413,6 +441,8 @@ def _unknown(dispatcher: Dispatcher) -> str:
         return "the answer lacks the type"
     if any(consumer.available_permits is None for consumer in sub.consumers):
         return "the answer lacks availablePermits"
+    if sub.type == FAILOVER and len(sub.consumers) > 1 and dispatcher.active_name is None:
+        return "the answer lacks the active consumer"
     return "the answer lacks unackedMessages" if dispatcher.is_shared and sub.unacked_messages is None else ""
 
 

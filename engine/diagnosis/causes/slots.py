@@ -9,6 +9,7 @@ from typing import Final
 from engine.config import BrokerSettings, behaviour_of, default_settings
 from engine.diagnosis.limits import Setting
 from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
+from engine.diagnosis.recording import two_moments
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById
@@ -37,18 +38,19 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
         if not gaps:
             return "the declared ranges cover every slot"
         slots = sum(end - start + 1 for start, end in gaps)
-        waiting = dispatcher.replay
-        if dispatcher.sub.msg_in_replay is None and dispatcher.nothing_goes_out and _some_asks(dispatcher):
+        waiting, sure = dispatcher.replay, True
+        if dispatcher.sub.msg_in_replay is None and dispatcher.nothing_goes_out is not False and _some_asks(dispatcher):
             # Releases that do not print it stop the whole subscription for a message without an owner.
             waiting = max(0, dispatcher.backlog - dispatcher.unacked - dispatcher.delayed)
+            sure = dispatcher.nothing_goes_out is True
         if not waiting:
             return f"{counted(slots, 'slot')} belong to nobody, and no message waits for them"
         ranges = [f"{start}-{end}" for start, end in gaps]
         return Cause(
             STICKY_GAP,
-            Verdict.BLOCKS,
-            f"{counted(waiting, 'message')} wait for {counted(slots, 'slot')} that no consumer declared:"
-            f" {joined(ranges)}",
+            Verdict.BLOCKS if sure else Verdict.CANNOT_TELL,
+            f"{counted(waiting, 'message')} {'wait' if sure else 'may wait'} for {counted(slots, 'slot')} that no"
+            f" consumer declared: {joined(ranges)}",
             dispatcher.topic,
             waiting=waiting,
             numbers=(
@@ -58,7 +60,8 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
                 ("in_replay", dispatcher.replay),
             ),
             setting=Setting("KeySharedPolicy.stickyHashRange"),
-            fix=f"start a consumer that declares {joined(ranges)}, or let a present one declare it as well",
+            fix=f"start a consumer that declares {joined(ranges)}, or let a present one declare it as well"
+            + ("" if sure else f"; to be sure: {two_moments(dispatcher.topic)}"),
             fields=("keySharedMode", "keyHashRangeArrays", "msgInReplay"),
         )
 

@@ -14,6 +14,8 @@ from engine.text import counted, joined, shell_line
 STALLED: Final = "dispatcher_stalled"
 UNEXPLAINED: Final = "waits_unexplained"
 UNBLOCK: Final = "unblockStuckSubscriptionEnabled"
+_MANY: Final = 100
+"""More messages than can have come in the instant of a single moment."""
 
 LOST_READ: Final = "read-without-cursor"
 """The dispatcher believes that a read is under way, and the cursor has none."""
@@ -106,11 +108,11 @@ def _unserved(dispatcher: Dispatcher) -> str:
         return problem
     if dispatcher.nothing_goes_out is False:
         return "messages go out"
-    if dispatcher.nothing_goes_out is None:
+    if dispatcher.nothing_goes_out is None and not _is_long_still(dispatcher):
         return "one moment alone does not say"
     if dispatcher.is_shared and dispatcher.sent_all is None:
         return "the answer lacks unackedMessages"
-    if dispatcher.last.cursor is None and dispatcher.sub.msg_delayed is None:
+    if dispatcher.last.cursor is None and dispatcher.sub.msg_delayed is None and dispatcher.out is not None:
         return "the answer lacks msgDelayed"
     waiting = dispatcher.unread or (dispatcher.replay if dispatcher.sub.type == SHARED else 0)
     if not waiting or dispatcher.sent_all:
@@ -121,6 +123,12 @@ def _unserved(dispatcher: Dispatcher) -> str:
     if not dispatcher.is_shared and dispatcher.sent_all is None:
         return "" if dispatcher.came_in else "what waits may be in the consumer's hands"
     return "" if dispatcher.unread_before or dispatcher.replay else "it came in since the moment before"
+
+
+def _is_long_still(dispatcher: Dispatcher) -> bool:
+    """Whether a single moment shows that nothing went out for a minute, and more waits than can have just come."""
+    still = dispatcher.before is None and dispatcher.sub.msg_rate_out_msgs_per_sec == 0
+    return still and dispatcher.unread >= _MANY
 
 
 def _held_back(dispatcher: Dispatcher) -> str:
@@ -174,9 +182,7 @@ def unexplained(seen: SubscriptionSeen) -> Cause | None:
         else "",
         f"{largest.delayed:,} are delayed" if largest.delayed else "",
         f"{largest.replay:,} are in replay" if largest.replay else "",
-        "permits: " + joined([f"{consumer.permits:,} of {consumer.name}" for consumer in permits[:_NAMED]])
-        if permits
-        else "",
+        "permits: " + joined([f"{consumer.permits:,} of {consumer.name}" for consumer in permits]) if permits else "",
         f"{largest.out:,} went out between the moments" if largest.out is not None else "",
     ]
     more = two_moments(largest.topic)

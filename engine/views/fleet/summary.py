@@ -21,9 +21,18 @@ FILE_NAME: Final = "summary.json"
 
 
 @dataclass(frozen=True, slots=True)
+class PartialSum:
+    """What is known of a sum: the total of those topics that have the number, and how many ``lack`` it."""
+
+    known: float
+    lack: int
+
+
+@dataclass(frozen=True, slots=True)
 class FleetTotals:
     """What there is. Rates in messages/s, throughput in bytes/s; ``subscriptions`` counts those of every partition,
-    ``subscription_names`` names in their namespaces. A sum is None where an answer lacks one of its numbers."""
+    ``subscription_names`` names in their namespaces. A sum is None where an answer lacks one of its numbers, and
+    ``partial`` then has what is known of it, by its name."""
 
     topics: int = 0
     partitioned_topics: int = 0
@@ -42,6 +51,7 @@ class FleetTotals:
     msg_throughput_out: float | None = 0.0
     storage_size_bytes: int | None = 0
     backlog_size_bytes: int | None = 0
+    partial: dict[str, PartialSum] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.cluster.scalable.group import Group
@@ -15,7 +15,7 @@ from engine.scalable.layout import merge, rebucket_by_hand, split
 from engine.scalable.model import Layout, Segment, segment_name
 from engine.text import counted, joined
 from engine.views.scalable.dashboard import ScalableDashboard, keys_answered, steps_ahead
-from engine.views.scalable.model import ConsumerRow, SegmentRow, SubscriptionRow
+from engine.views.scalable.model import ConsumerRow, ScalableView, SegmentRow, SubscriptionRow
 from engine.views.scalable.words import (
     ids_text,
     key_text,
@@ -26,6 +26,7 @@ from engine.views.scalable.words import (
 )
 
 HOTTEST: Final = 3
+_MOVES_SHOWN: Final = 12
 _AHEAD: Final = 8
 """Happenings ahead that are listed."""
 
@@ -117,7 +118,9 @@ def _hints(dashboard: ScalableDashboard, row: SubscriptionRow) -> list[Point]:
     shared = [piece.segment for piece in dashboard.pieces if len(set(piece.dealt)) > 1]
     points: list[Point] = []
     if shared and row.type == "STREAM":
-        text = f"messages without a key go to bucket 0, so of {ids_text(shared)} one consumer gets all of them"
+        text = (
+            f"messages without a key go to bucket 0 where producers batch: of {ids_text(shared)} one consumer gets all"
+        )
         points.append(Point("keys", text))
     reason = dashboard.view.next.blocked_reason
     if reason is not None:
@@ -240,6 +243,65 @@ def _owners(dealt: Deal) -> dict[int, tuple[str, ...]]:
         for grant in grants:
             owners.setdefault(grant.segment_id, []).append(name)
     return {one: tuple(names) for one, names in owners.items()}
+
+
+# before and after
+
+
+def step_points(before: ScalableView, after: ScalableView) -> tuple[Point, ...]:
+    """What became of a topic: its segments, who is dealt them, what waits, and its next automatic step."""
+    points = _layout_changes(before, after)
+    earlier = {row.name: row for row in before.subscriptions}
+    for row in after.subscriptions:
+        points += _dealt_changes(earlier.get(row.name), row)
+    was, now = next_step_lines(before.next)[0], next_step_lines(after.next)[0]
+    if was != now:
+        points.append(Point("next", f"{now}; before: {was}"))
+    if not points:
+        return (Point("same", "the step changed nothing of segments and consumers", main=True),)
+    return (replace(points[0], main=True), *points[1:])
+
+
+def _layout_changes(before: ScalableView, after: ScalableView) -> list[Point]:
+    was, now = ({one.id: one for one in view.segments} for view in (before, after))
+    changes = {
+        "new": [one for one in now if one not in was],
+        "sealed": [one for one in now if one in was and was[one].state != now[one].state],
+        "pruned": [one for one in was if one not in now],
+        "loads": [one for one in now if one in was and was[one].msg_rate_in != now[one].msg_rate_in],
+    }
+    return [Point(label, ids_text(ids)) for label, ids in changes.items() if ids]
+
+
+def _dealt_changes(before: SubscriptionRow | None, after: SubscriptionRow) -> list[Point]:
+    if before is None:
+        return [Point(after.name, f"is new, with {counted(len(after.consumers), 'consumer')}")]
+    was, now = _dealt_to(before), _dealt_to(after)
+    moved = [one for one in sorted(was.keys() | now.keys()) if was.get(one, ()) != now.get(one, ())]
+    texts = [f"{one}: {_names(was.get(one, ()))} → {_names(now.get(one, ()))}" for one in moved[:_MOVES_SHOWN]]
+    if len(moved) > _MOVES_SHOWN:
+        texts.append(f"{len(moved) - _MOVES_SHOWN:,} more segments")
+    for what, earlier, later in (
+        ("backlog", before.backlog, after.backlog),
+        ("unacked", before.unacked, after.unacked),
+        ("waiting", len({wait.segment for wait in before.waits}), len({wait.segment for wait in after.waits})),
+        ("idle", sum(one.idle for one in before.consumers), sum(one.idle for one in after.consumers)),
+    ):
+        if earlier != later:
+            texts.append(f"{what} {earlier:,} → {later:,}")
+    return [Point(after.name, "; ".join(texts))] if texts else []
+
+
+def _dealt_to(row: SubscriptionRow) -> dict[int, tuple[str, ...]]:
+    dealt: dict[int, list[str]] = {}
+    for consumer in row.consumers:
+        for share in consumer.computed or ():
+            dealt.setdefault(share.segment, []).append(consumer.name)
+    return {one: tuple(names) for one, names in dealt.items()}
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return joined(list(names), 4) or "nobody"
 
 
 # heirs

@@ -86,19 +86,19 @@ class SegmentLine:
     segment: Annotated[int, about("The segment's id."), Column("segment", Kind.COUNT, 0)]
     range: Annotated[str, about("Its hashes, of 0000 to ffff."), Column("range", Kind.WORD, 2)]
     state: Annotated[str, about("Active, waiting, draining, or sealed and drained."), Column("state", Kind.WORD, 1)]
-    consumers: Annotated[str, about("Letters of the consumers that read it."), Column("read by", Kind.WORD, 3)]
+    consumers: Annotated[str, about("Letters of the consumers that read it."), Column("read by", Kind.WORD, 4)]
     buckets: Annotated[int, about("Its entry buckets."), Column("buckets", Kind.COUNT, 8)]
     msg_rate_in: Annotated[
-        float | None, about("Messages in per second, by its load record."), Column("in/s", Kind.RATE, 5)
+        float | None, about("Messages in per second, by its load record."), Column("in/s", Kind.RATE, 6)
     ]
     msg_rate_out: Annotated[
         float | None, about("Messages out per second, by its load record."), Column("out/s", Kind.RATE, 7)
     ]
     score: Annotated[
-        float | None, about("Greatest rate over its split limit; above 1 it is split."), Column("score", Kind.RATIO, 4)
+        float | None, about("Greatest rate over its split limit; above 1 it is split."), Column("score", Kind.RATIO, 5)
     ]
     backlog: Annotated[
-        int | None, about("Messages of all subscriptions that are not acknowledged."), Column("backlog", Kind.COUNT, 6)
+        int | None, about("Messages of all subscriptions that are not acknowledged."), Column("backlog", Kind.COUNT, 3)
     ]
     owner: Annotated[str, about("The broker that owns it."), Column("broker", Kind.NAME, 9)]
 

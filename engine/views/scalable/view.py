@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +10,7 @@ from engine.admin.moments import Moment
 from engine.admin.scalable import ScalableFacts
 from engine.errors import Rejection
 from engine.hashing import utf16_order
+from engine.memo import Remembered
 from engine.scalable.buckets import Attached, bucket_of, bucket_owners
 from engine.scalable.dealing import Deal, deal
 from engine.scalable.layout import Clocks, split
@@ -106,7 +107,7 @@ def scalable_view(
     subscriptions = dealt_subscriptions(statistics, layout)
     active = by_place(segment for segment in layout.segments.values() if segment.active)
     sealed = sorted((one for one in layout.segments.values() if not one.active), key=lambda one: one.segment_id)
-    routes = router(active)
+    routes = router(active) if keys else None
     earlier = before.layout() if before is not None and before.statistics is not None else None
     lost: set[tuple[str, str, int]] = set()
     if earlier is not None and before is not None and before.statistics is not None:
@@ -117,10 +118,10 @@ def scalable_view(
         time_ms=now_ms,
         epoch=layout.epoch,
         controller=statistics.controllerBroker,
-        segments=tuple(_segment_row(facts.topic, one, statistics, settings) for one in (*active, *sealed)),
+        segments=_segment_rows(facts.topic, (*active, *sealed), layout, statistics, settings),
         subscriptions=tuple(_subscription_row(one, layout, lost) for one in subscriptions),
         readers=sum(1 for name in statistics.subscriptions if is_reader(name)),
-        keys=tuple(_key_row(key, routes, layout, subscriptions) for key in keys),
+        keys=tuple(_key_row(key, routes, layout, subscriptions) for key in keys) if routes is not None else (),
         next=_next_step(facts, layout, subscriptions, settings, now_ms),
     )
 
@@ -143,16 +144,41 @@ def dealt_subscriptions(statistics: TopicStatistics, layout: Layout) -> tuple[De
     return tuple(found)
 
 
-def _segment_row(topic: str, segment: Segment, statistics: TopicStatistics, settings: AutoScaleSettings) -> SegmentRow:
-    listed = statistics.layout.segments.get(str(segment.segment_id), _UNLISTED)
+_rows: Remembered[Callable[[Segment, int | None], SegmentRow]] = Remembered()
+"""By layout and listed segments: a step of consumers changes only backlogs."""
+
+
+def _segment_rows(
+    topic: str, segments: Sequence[Segment], layout: Layout, statistics: TopicStatistics, settings: AutoScaleSettings
+) -> tuple[SegmentRow, ...]:
+    listed = statistics.layout.segments
+    kept: dict[tuple[int, int | None], SegmentRow] = {}
+
+    def row_of(segment: Segment, backlog: int | None) -> SegmentRow:
+        key = segment.segment_id, backlog
+        if key not in kept:
+            one = listed.get(str(segment.segment_id), _UNLISTED)
+            kept[key] = _segment_row(topic, segment, one, settings, backlog)
+        return kept[key]
+
+    row = _rows.get((layout, listed), (topic, settings), lambda: row_of)
+    subscriptions = [one.segments for one in statistics.subscriptions.values()]
+    backlogs: list[int | None] = []
+    for segment in segments:
+        name = str(segment.segment_id)
+        seen = [one[name].msgBacklog for one in subscriptions if name in one]
+        backlogs.append(sum(seen) if seen else None)
+    return tuple(map(row, segments, backlogs))
+
+
+def _segment_row(
+    topic: str, segment: Segment, listed: ListedSegment, settings: AutoScaleSettings, backlog: int | None
+) -> SegmentRow:
     rates, limits = rates_of(listed), settings.split_limits()
     scores: list[float] = []
     if rates is not None and min(limits) > 0:
         scores = [rate / limit for rate, limit in zip(rates.values(), limits, strict=True)]
     best = max(scores, default=None)
-    name = str(segment.segment_id)
-    seen = [one.segments.get(name) for one in statistics.subscriptions.values()]
-    backlogs = [one.msgBacklog for one in seen if one is not None]
     msg_in, byte_in, msg_out, byte_out = rates.values() if rates is not None else (None,) * 4
     return SegmentRow(
         id=segment.segment_id,
@@ -173,7 +199,7 @@ def _segment_row(topic: str, segment: Segment, statistics: TopicStatistics, sett
         load_age_seconds=listed.load.ageSeconds if listed.load is not None else None,
         score=best,
         score_metric=METRICS[scores.index(best)] if best else None,
-        backlog=sum(backlogs) if backlogs else None,
+        backlog=backlog,
     )
 
 
@@ -195,22 +221,26 @@ def _subscription_row(subscription: Dealt, layout: Layout, lost: set[tuple[str, 
     rows: list[ConsumerRow] = []
     for consumer in consumers:
         shares = _shares(subscription, subscription.deal, consumer.consumerName) if subscription.deal else None
-        computed = {share.segment for share in shares} if shares is not None else set(consumer.segmentIds)
-        losing = tuple(sorted(set(consumer.segmentIds) - computed))
+        dealt_ids = tuple(share.segment for share in shares) if shares is not None else consumer.segmentIds
+        losing: tuple[int, ...] = ()
+        gaining: tuple[int, ...] = ()
+        if dealt_ids != consumer.segmentIds:
+            computed, printed = set(dealt_ids), set(consumer.segmentIds)
+            losing, gaining = tuple(sorted(printed - computed)), tuple(sorted(computed - printed))
         rows.append(
             ConsumerRow(
                 name=consumer.consumerName,
                 connected=consumer.connected,
                 computed=shares,
                 reported=consumer.segmentIds,
-                gaining=tuple(sorted(computed - set(consumer.segmentIds))),
+                gaining=gaining,
                 losing=losing,
                 stuck=tuple(
                     one
                     for one in losing
                     if (subscription.name, consumer.consumerName, one) in lost and not seen_on(reported, one).msgRateOut
                 ),
-                idle=not computed,
+                idle=not dealt_ids,
                 unacked=consumer.unackedMessages,
             )
         )
@@ -308,6 +338,9 @@ def _key_row(key: str, routes: Router, layout: Layout, subscriptions: Sequence[D
     )
 
 
+_steps: Remembered[tuple[Step, ...]] = Remembered()
+
+
 def _next_step(
     facts: ScalableFacts,
     layout: Layout,
@@ -320,11 +353,15 @@ def _next_step(
     sharing = [one.name for one in subscriptions if one.kind == STREAM]
     # Without the time, ages of load records count from 0, and a cooldown is taken to be over.
     time = now_ms if now_ms is not None else 0
-    state = ScalingState(
-        layout, loads_of(statistics, time), counts, sharing, clocks if now_ms is not None else Clocks(), settings
-    )
+    last = clocks if now_ms is not None else Clocks()
     refused = refuse_settings(settings)
-    steps: tuple[Step, ...] = () if refused is not None else next_steps(state, time)
+
+    def evaluated() -> tuple[Step, ...]:
+        loads = loads_of(statistics, time)
+        return next_steps(ScalingState(layout, loads, counts, sharing, last, settings), time)
+
+    small = (tuple(counts.items()), tuple(sharing), last, settings, time)
+    steps = _steps.get((layout, statistics.layout.segments), small, evaluated) if refused is None else ()
     shown = INVALID_POLICY if refused is not None else next((one.shown for one in steps if one.shown), "")
     active = layout.active()
     return NextStep(

@@ -131,9 +131,9 @@ def wait_lines(subscription: SubscriptionRow) -> list[str]:
 def key_text(key: KeyRow) -> str:
     """The way of a key to its consumers."""
     if key.segment is None:
-        return f"no active segment has hash {key.segment_hash}"
-    way = f"hash {key.hash:#010x}: segment hash {key.segment_hash} is in segment {key.segment}"
-    way += f", bucket hash {key.bucket_hash} in its bucket {key.bucket}"
+        return f"no active segment has hash {key.segment_hash:04x}"
+    way = f"hash {key.hash:08x}: its first half {key.segment_hash:04x} is in segment {key.segment}"
+    way += f", the other half {key.bucket_hash:04x} in its bucket {key.bucket}"
     if key.after_split is not None:
         way += f"; once segment {key.segment} is split, in segment {key.after_split}"
     return way

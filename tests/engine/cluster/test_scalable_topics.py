@@ -269,3 +269,25 @@ def test_at_every_recorded_moment_the_simulation_begins_with_what_was_printed(tm
                     assert mine.msgBacklog == printed.msgBacklog, (moment.at_ms, name)
                     compared += 1
     assert compared
+
+
+def test_a_removed_topic_is_gone_until_the_step_is_undone_and_the_journal_knows_it() -> None:
+    timeline = after(*ONE, f"topic remove {TOPIC}")
+    assert timeline.state.scalable_topics == ()
+    assert refusal(f"topic remove {TOPIC}", timeline) == "NotFoundException"
+    assert refusal(f"segment split 0 on {TOPIC}", timeline) == "NotFoundException"
+    assert parse_state(serialise_state(timeline.state), "a test") == timeline.state
+    earlier = timeline.go_to(timeline.cursor - 1)
+    assert reads(earlier) == {0: ("a",)}
+    again = after(f"topic add {TOPIC} segments 3", timeline=timeline)
+    assert len(running(again).layout.segments) == 3
+
+
+def test_everybody_acknowledges_what_each_holds() -> None:
+    timeline = after(
+        f"topic add {TOPIC} segments 2", "consumer join a to s", "consumer join b to s", "segment send k times 3"
+    )
+    assert sum(group(timeline).unacked_by_name().values()) == 3
+    done = after("consumer ack all", timeline=timeline)
+    assert group(done).unacked_by_name() == {}
+    assert running(done).log[-1].count == 3

@@ -1,26 +1,36 @@
 """Whichever member the answers of a recording lack, nothing else is claimed: only less.
 
-``python -m tests.engine.diagnosis.left_out`` tries every member of every recording, which takes some minutes; the tests
-try some of each.
+``python -m tests.engine.diagnosis.left_out`` tries every member of every recording, which takes an hour; the tests try
+some of each.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from engine.admin.files import AnswerFile
 from engine.admin.moments import read_moments
 from engine.diagnosis.model import Diagnosis, Verdict
 from engine.diagnosis.why import why
-from tests.engine.diagnosis.samples import NAMES, sample
+from tests.engine.diagnosis.samples import NAMES as SAMPLES
+from tests.engine.diagnosis.samples import sample
+from tests.engine.diagnosis.stalls import NAMES as STALLS
+from tests.engine.diagnosis.stalls import stall
+from tests.engine.scenarios.recordings import RECORDINGS
 
+RECORDED: Final = tuple(sorted(path.parent.name for path in RECORDINGS.glob("*/scenario.json.gz")))
+NAMES: Final = (*SAMPLES, *STALLS, *RECORDED)
 STATISTICS: Final = ("stats", "partitioned-stats", "internalStats", "broker-stats/topics")
 CERTAIN: Final = (Verdict.BLOCKS, Verdict.SLOWS, Verdict.FINE)
 NOTHING_WAITS: Final = "fine_idle"
+_EARLIEST_MS: Final = 1_400_000_000_000
 Claim = tuple[str, str, str]
 """Subscription, cause and verdict."""
 Moments = dict[str, dict[str, Any]]
@@ -36,15 +46,59 @@ class Whole:
 
 
 def whole(name: str) -> Whole:
-    moments = sample(name)["moments"]
+    moments = moments_of(name)
     diagnoses = _diagnosed(moments)
     # Where harm comes first, it goes without saying that nothing waits.
     idle = {(row.subscription, NOTHING_WAITS, "fine") for row in diagnoses if not row.backlog}
     # What answers cannot be read without: other answers of the same moment are judged then, which say less.
-    names = {row.subscription for row in diagnoses} | {"subscriptions"}
+    names = {row.subscription for row in diagnoses} | {"subscriptions", "partitions", "persistent"}
     members = set().union(*(_members(answer) for path, answer in _answers(moments) if _is_statistics(path)))
     kept = sorted(member for member in members - names if "/" not in member)
     return Whole(moments, tuple(kept), frozenset(_claims(diagnoses) | idle))
+
+
+def moments_of(name: str) -> Moments:
+    """A sample, a stall, or the last two steps of a recording that have statistics."""
+    if name in STALLS:
+        return stall(name)
+    return sample(name)["moments"] if name in SAMPLES else _last_two_steps(name)
+
+
+def _last_two_steps(name: str) -> Moments:
+    folder = RECORDINGS / name
+    scenario = json.loads(gzip.decompress((folder / "scenario.json.gz").read_bytes()))
+    steps = [
+        {
+            answer["request"].partition(" /")[2].replace("?", "@"): answer["file"]
+            for answer in step.get("answers", ())
+            if "file" in answer and answer.get("status", 200) == 200
+        }
+        for step in scenario["steps"]
+    ]
+    counted = [step for step in steps if any(map(_is_statistics, step))][-2:]
+    moments: Moments = {}
+    for step in counted:
+        read = {path: _json_of(folder / f"{file.removesuffix('.gz')}.gz") for path, file in step.items()}
+        answers = {path: answer for path, answer in read.items() if answer is not None}
+        at_ms = max(_times(list(answers.values())), default=0) + 1000 * len(moments)
+        moments[f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%dT%H-%M-%S.%f}"[:-3] + "Z"] = answers
+    return moments
+
+
+def _times(value: Any) -> Iterator[int]:
+    """All times in epoch milliseconds in answers, which are not older."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _times(inner)
+    elif isinstance(value, int) and _EARLIEST_MS < value < 2 * _EARLIEST_MS:
+        yield value
+
+
+def _json_of(path: Path) -> Any:
+    try:
+        return json.loads(gzip.decompress(path.read_bytes()))
+    except (FileNotFoundError, ValueError):  # metrics are not kept, and the range of a bundle is plain text
+        return None
 
 
 def new_claims(recording: Whole, member: str) -> set[Claim]:
@@ -61,7 +115,7 @@ def _answers(moments: Moments) -> Iterator[tuple[str, Any]]:
 
 
 def _is_statistics(path: str) -> bool:
-    return path.partition("?")[0].endswith(STATISTICS)
+    return path.partition("@")[0].endswith(STATISTICS)
 
 
 def _members(value: Any) -> set[str]:

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 FOLDER: Final = Path(__file__).parent / "stalls"
-NAMES: Final = tuple(sorted(path.name.removesuffix(".json.gz") for path in FOLDER.glob("*.json.gz")))
+NAMES: Final = tuple(
+    sorted(path.relative_to(FOLDER).as_posix().removesuffix(".json.gz") for path in FOLDER.glob("*/*.json.gz"))
+)
+"""Release and stall, such as 4.2.4/churn-shared."""
 
 
 @cache

@@ -9,19 +9,28 @@ from typing import Final
 import pytest
 
 from engine.admin.topics import decode_named_stats
-from tests.engine.diagnosis.left_out import new_claims, whole
-from tests.engine.diagnosis.samples import NAMES
+from tests.engine.diagnosis.left_out import RECORDED, SAMPLES, STALLS, new_claims, whole
 
 WHOLE: Final = frozenset({"slow-consumer-a", "keyshared-draining-a", "ghost-a"})
 """Of these every member is left out, of the others so many; ``left_out`` does it with all."""
 TRIED: Final = 10
 
 
-@pytest.mark.parametrize("name", NAMES)
+SOME: Final = (*random.Random("stalls").sample(STALLS, 20), *random.Random("recorded").sample(RECORDED, 30))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
 def test_what_is_left_out_makes_no_other_claim(name: str) -> None:
     recording = whole(name)
     assert len(recording.members) > 30
     members = recording.members if name in WHOLE else random.Random(name).sample(recording.members, TRIED)
+    assert {member: claims for member in members if (claims := new_claims(recording, member))} == {}
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_what_a_recording_of_a_cluster_lacks_makes_no_other_claim(name: str) -> None:
+    recording = whole(name)
+    members = random.Random(name).sample(recording.members, min(2, len(recording.members)))
     assert {member: claims for member in members if (claims := new_claims(recording, member))} == {}
 
 

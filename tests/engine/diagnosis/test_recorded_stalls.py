@@ -17,14 +17,13 @@ __all__ = ["run"]
 FAULTS: Final = tuple(name for name in NAMES if not name.endswith("-healthy"))
 CAUSES: Final = {
     "never-acknowledged": {"sent_not_acknowledged"},
-    # Of one that gets everything, that it has no permits says as much, and that it has never asked.
-    "never-asked-exclusive": {"no_permits"},
-    "never-asked-failover": {"failover_active_no_permits"},
     "never-asked": {"consumer_never_asked"},
     "lost-partitions": {"consumer_lost_partitions"},
     "cursor-reset-failover": {"failover_active_no_permits"},
-    "cursor-reset": {"no_permits", "keyshared_no_permits"},
+    "cursor-reset": {"no_permits"},
+    "churn": {"redelivery_loop"},
 }
+RELEASES: Final = {"4.2.4", "5.0.1"}
 FINE: Final = {Verdict.FINE.value, Verdict.BY_DESIGN.value}
 
 
@@ -41,13 +40,13 @@ def diagnosed(run: Run, name: str, folder: Path, *words: str) -> tuple[int, dict
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_stall_has_its_name(name: str, run: Run, tmp_path: Path) -> None:
     code, row = diagnosed(run, name, tmp_path)
-    expected = next(causes for stall_name, causes in CAUSES.items() if name.startswith(stall_name))
+    stall_name = name.partition("/")[2]
+    expected = next(causes for prefix, causes in CAUSES.items() if stall_name.startswith(prefix))
     first = row["causes"][0]  # type: ignore[index]
     assert (code, row["subscription"]) == (1, "billing")
     assert first["id"] in expected
     assert first["verdict"] not in FINE
-    if not name.startswith("lost"):
-        assert first["by"] == ["worker-1"]
+    assert first["by"] == ["worker-1"]
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -57,6 +56,18 @@ def test_nothing_is_wrong_with_its_twin(name: str, run: Run, tmp_path: Path) -> 
     assert {cause["verdict"] for cause in row["causes"]} <= FINE  # type: ignore[attr-defined]
 
 
-def test_there_are_four_faults_of_four_types_each_with_its_twin() -> None:
-    assert len(FAULTS) == 15
+def test_there_are_five_faults_of_four_types_on_each_release_each_with_its_twin() -> None:
+    faults = ("churn", "cursor-reset", "lost-partitions", "never-acknowledged", "never-asked")
+    types = ("exclusive", "failover", "keyshared", "shared")
+    expected = {f"{release}/{fault}-{type_}" for release in RELEASES for fault in faults for type_ in types}
+    assert set(FAULTS) == expected
     assert {f"{name}-healthy" for name in FAULTS} == set(NAMES) - set(FAULTS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_alone_show_the_line_of_the_release(name: str, run: Run, tmp_path: Path) -> None:
+    _, row = diagnosed(run, name, tmp_path)
+    release, _, _ = name.partition("/")
+    judged = row["release"]
+    assert judged["basis"] == "inferred"  # type: ignore[index]
+    assert release.startswith(judged["rules"])  # type: ignore[index]

@@ -396,3 +396,40 @@ def test_what_waits_unexplained_has_its_numbers_and_what_to_record() -> None:
         40, 30, 3, 7, 12,
     ]  # fmt: skip
     assert "pulsar-admin topics stats-internal persistent://t/n/x" in cause.fix
+
+
+def crashing(out: int, **more: Any) -> Stats:
+    """A consumer at its ``out``-th message, with 60 of them in its hands."""
+    type_ = more.pop("type_", "Failover")
+    name, acked, backlog = more.pop("address", "/a"), more.pop("acked", 5), more.pop("backlog", 60)
+    held = backlog if type_ in ("Shared", "Key_Shared") else 0
+    member = consumer("a", address=name, msgOutCounter=min(out, 60), unackedMessages=held, lastAckedTimestamp=acked)
+    return stats(
+        type_, [member], msgBacklog=backlog, msgOutCounter=out, unackedMessages=held, activeConsumerName="a",
+        lastAckedTimestamp=acked, topic={"msgInCounter": more.pop("came", 60)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("type_", "again"),
+    # Without a cursor all that waited may have been unsent, where unacknowledged messages are not counted.
+    [("Shared", 120), ("Key_Shared", 120), ("Failover", 60), ("Exclusive", 60)],
+)
+def test_a_consumer_that_ends_again_and_again_before_it_acknowledges(type_: str, again: int) -> None:
+    first, second = crashing(60, type_=type_), crashing(180, type_=type_, address="/a-again")
+    cause = of_stats(first, second).causes[0]
+    assert (cause.id, cause.verdict.value, cause.by) == ("redelivery_loop", "slows", ("a",))
+    assert (cause.number("redelivered"), cause.number("out"), cause.number("in")) == (again, 120, 0)
+
+
+@pytest.mark.parametrize("type_", ["Shared", "Failover"])
+def test_one_hand_over_and_a_reset_are_no_loop(type_: str) -> None:
+    def found(second: Stats) -> bool:
+        return "redelivery_loop" in ids(of_stats(crashing(60, type_=type_), second))
+
+    once = {"type_": type_, "address": "/a-again"}
+    assert found(crashing(180, **once))
+    assert not found(crashing(120, acked=9, **once))
+    assert not found(crashing(180, backlog=90, **once))
+    assert found(crashing(300, backlog=90, came=90, **once))
+    assert not found(crashing(60, **once))

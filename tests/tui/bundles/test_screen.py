@@ -206,7 +206,7 @@ def test_a_zoomed_forecast_tells_loops_and_occupancy_even_on_a_small_terminal() 
     screen = after_b(bundles_app(), "z", "z", "z", size=(80, 24))
     assert "! 0x80000000_0xc0000000: tried again and again without effect" in screen
     assert "fullest bundle 18 of 61 topics (by chance 19.4)" in screen
-    assert "3 bundles keep 2 brokers even; 4 are enough" in screen
+    assert "4 bundles: 3 would do for 2 brokers" in screen
 
 
 @pytest.mark.parametrize("key", ["escape", "b"])

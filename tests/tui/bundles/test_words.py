@@ -80,7 +80,7 @@ def test_the_panel_tells_what_comes_what_was_done_loops_and_occupancy() -> None:
     assert "is tried in cycle 2: answered 204" in later[1][0]
     assert ("cycle 1, 15 min from now", "head") in later
     assert sum(text.startswith("! ") for text, _ in now) == len(tree.loops)
-    assert ("3 bundles keep 2 brokers even; 4 are enough", "dim") in now
+    assert ("4 bundles: 3 would do for 2 brokers", "dim") in now
 
 
 def test_problems_stand_in_the_panel() -> None:

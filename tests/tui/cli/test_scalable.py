@@ -85,6 +85,26 @@ def test_a_key_of_a_scalable_topic_is_explained(run: Run, two_topics: str, dump:
     assert run("explain", "key", "order-2", two_topics).code == 2
 
 
+def test_a_migration_is_explained_from_answers_and_for_a_planned_topic(run: Run, tmp_path: Path) -> None:
+    stats = {"publishers": [{}], "subscriptions": {"s": {"type": "Shared", "msgBacklog": 7, "consumers": [
+        {"consumerName": "a", "clientVersion": "Pulsar-Java-v3.0.7"}]}}}  # fmt: skip
+    for index in range(2):
+        file = tmp_path / f"admin/v2/persistent/t/n/x-partition-{index}/stats.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(stats))
+    document = json.loads(run("explain", "migration", "x", str(tmp_path), "--key", "k", "--json").out)
+    assert (document["topic"], document["becomes"]) == ("persistent://t/n/x", "topic://t/n/x")
+    assert (document["partitions"], document["connections"]) == (2, 4)
+    assert [one["state"] for one in document["segments"]] == ["SEALED", "SEALED", "ACTIVE", "ACTIVE"]
+    assert document["subscriptions"] == [{"name": "s", "type": "Shared", "backlog": 14, "consumers": 1, "idle": 0}]
+    page = run("explain", "migration", "x", str(tmp_path))
+    assert (page.code, "POST /admin/v2/scalable/t/n/x/migrate" in page.out) == (0, True)
+    planned = json.loads(run("explain", "migration", "t/n/y", "--partitions", "5", "--json").out)
+    assert (planned["partitions"], len(planned["segments"]), planned["refused"]) == (5, 10, None)
+    assert run("explain", "migration", "y", str(tmp_path)).code == 2
+    assert run("explain", "migration", "t/n/y").code == 2
+
+
 def test_all_topics_are_listed_the_worst_first(run: Run, two_topics: str) -> None:
     ran = run("scalable", two_topics, "--all")
     assert ran.code == 0

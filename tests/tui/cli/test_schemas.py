@@ -131,6 +131,10 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("upgrade", "--to", "5.0"),
         ("upgrade", str(RECORDINGS / "v4.0.0-c-keyshared-sticky-gaps"), "--pulsar", "4.0.0", "--to", "5.0"),
     ),
+    "migration": (
+        ("explain", "migration", "t/n/x", "--partitions", "3", "--key", "k", "--key", "hex:ff"),
+        ("explain", "migration", "topic-7", str(RECORDINGS / "pip392-flag-on")),
+    ),
     "scalable": (
         ("scalable", "segments", "--key", "k"),
         ("scalable", "segments", "orders", "--key", "order-1", "--key", ""),

@@ -90,7 +90,7 @@ def test_the_next_name_is_free(names: list[str]) -> None:
 
 def test_moves_stand_beside_the_least_that_would_do_and_the_risk() -> None:
     event = EventLine(2, "kill", "kill c-1", moved=25, least=10, partitions=100, unacked_at_risk=7)
-    assert event_effect(event) == "25 of 100 partitions moved, at least 10 had to; 7 messages may be delivered again"
+    assert event_effect(event) == "25 of 100 partitions moved (10 would do); 7 messages may be delivered again"
     assert event_effect_short(event) == "25/100 moved (least 10), 7 at risk"
     assert event_effect(structs.replace(event, moved=0, unacked_at_risk=0)) == "nothing moved"
     assert event_effect(structs.replace(event, kind="open")) == ""
@@ -137,8 +137,8 @@ def test_the_hint_tells_what_the_last_step_did_and_what_to_try() -> None:
     """What moved stands beside the least that would do, in words; the key named next does something here."""
     assert after(FLAG_ON).startswith("The flag is on: ")
     assert after(FLAG_ON).endswith("x kills a consumer.")
-    assert "the fewest possible. Try a" in after("kill billing-0", FLAG_ON)
-    assert "would be enough" in after("kill billing-2", topics=4, partitions=6)
+    assert "the minimum. Try a" in after("kill billing-0", FLAG_ON)
+    assert "would do." in after("kill billing-2", topics=4, partitions=6)
     assert "Press c to use the hash ring" in after("add c-9", topics=4, partitions=6)
     assert "marked *" in after("split shop/orders/0x00000000_0x80000000")
     assert "Press a to connect" in after("kill billing-0", names=("billing-0",))

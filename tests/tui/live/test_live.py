@@ -206,13 +206,13 @@ def test_steps_of_a_what_if_stay_until_the_newest_is_asked_for(at: Callable[[flo
         assert feed.arrived is not None
         await pilot.press("W")
         await pilot.pause()
-        assert "what-if, 0 steps on a picture" in text_of(app)
+        assert "what-if: 0 steps on the reading of" in text_of(app)
         assert app.store.submit_line("add what-if") is None
         at(20)
         feed.arrived(pictures.newer(reading(10, without="c-1")))
         await pilot.pause()
         assert names(app) == ["c-0", "c-1", "c-2", "what-if"]
-        assert "what-if, 1 step on a picture read 20 s ago" in text_of(app)
+        assert "what-if: 1 step on the reading of 20 s ago" in text_of(app)
         assert "read 10 s ago" in text_of(app)
         await pilot.press("f5")
         await pilot.pause()

@@ -1,4 +1,4 @@
-"""``explain``: why a topic has its active consumer and a key its consumer; also ``explain route`` and ``bundle``."""
+"""``explain``: why a topic has its active consumer and a key its consumer; the other forms have files of their own."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.errors import InputError, Rejection
 from tui.cli.commands.explain_bundle import explain_bundle
+from tui.cli.commands.explain_migration import explain_migration
 from tui.cli.commands.explain_setting import explain_setting
 from tui.cli.commands.routes import explain_route
 from tui.cli.group import first_word, takes_value
@@ -175,8 +176,9 @@ def explain_topic(
     Of a Shared or Exclusive subscription in answers of brokers it says who can be served next, and who cannot, and why.
 
     The other forms, explain key KEY and explain route KEY, say why a key goes to its consumer of a Key_Shared
-    subscription and to its partition (explain key --help), explain bundle RANGE which brokers may own a bundle, and
-    explain setting NAME what a broker setting does. A topic that is called key is explain topic key.
+    subscription and to its partition (explain key --help), explain bundle RANGE which brokers may own a bundle, explain
+    setting NAME what a broker setting does, and explain migration TOPIC what becomes of a topic once it is scalable.
+    A topic that is called key is explain topic key.
 
     Example: ringside explain topic-7 --flag on
     """
@@ -302,6 +304,7 @@ FORMS: Final[dict[str | None, click.Command]] = {
     "route": explain_route,
     "bundle": explain_bundle,
     "setting": explain_setting,
+    "migration": explain_migration,
 }
 """What ``explain`` can explain, by the word behind it."""
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
-
 import click
 
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
+from tui.cli.contexts import EVERY_S, WHOLE_EVERY_S, opening_of
 from tui.cli.options import JournalChoice, Output, output_options
 from tui.cli.showing import show_session
-
-if TYPE_CHECKING:
-    from tui.kit.session import Session
-
-EVERY_S: Final = 10.0
-WHOLE_EVERY_S: Final = 60.0
 
 
 @click.command("live")
@@ -59,19 +51,10 @@ def live_command(
     """
     from tui.cli.cluster import read_once
     from tui.cli.pictures import Pictures
-    from tui.sources.cluster.source import Feed, FirstReading
 
     source = cluster.source(url)
-    pictures = Pictures()
     journal = JournalChoice(None, keep=False)
     if not output.on_screen:
-        return show_session(lambda: pictures.session(read_once(source), subscription), output, journal)
-    first = FirstReading(source)
-
-    def begun() -> Session:
-        reading = first.read()
-        session = pictures.session(reading, subscription)
-        feed = Feed(source.follower(rounds=(every, whole_every)), every, pictures.newer, reading.cluster)
-        return replace(session, feed=feed, stopped_at=reading.stopped_at)
-
-    return show_session(begun, output, journal, name=source.access.origin, reading=first)
+        return show_session(lambda: Pictures().session(read_once(source), subscription), output, journal)
+    opening = opening_of(source, every, whole_every, subscription)
+    return show_session(opening.load, output, journal, name=opening.name, reading=opening.reading)

@@ -14,6 +14,7 @@ ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "list": ("engine.views.listing:Listing",),
     "why": ("engine.diagnosis.findings:WhyDocument", "engine.diagnosis.findings:WhyAllDocument"),
     "scalable": ("engine.views.scalable.model:ScalableView", "engine.views.scalable.figures:FiguresDocument"),
+    "migration": ("engine.views.scalable.migration:MigrationView",),
     "heirs": ("engine.views.comparing.heirs:HeirsDocument",),
     "broker-heirs": ("engine.views.brokers.heirs:BrokerHeirsDocument",),
     "diff": ("engine.views.comparing.difference:DiffDocument",),
@@ -38,8 +39,8 @@ def schema_command(*, name: str | None) -> int:
     """Print the JSON Schema (2020-12) of the document NAME; without a NAME, list those there are.
 
     The name is that in the document's format: "ringside.why/1" is why. Most are named like their command; script is
-    what demo --headless prints, broker-heirs is heirs --broker, and a screen is dashboard, keys, producers or
-    subscription.
+    what demo --headless prints, migration is explain migration, broker-heirs is heirs --broker, and a screen is
+    dashboard, keys, producers or subscription.
 
     Example: ringside schema why
     """

@@ -212,9 +212,12 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
 
 def cause_lines(cause: Cause) -> Iterator[str]:
     """One cause with numbers, setting, fix and sources."""
+    from engine.admin.requests import NAMELESS
+    from engine.names import namespace_of
+
     yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
     yield f"    cause     {cause.id}"
-    if cause.topic:
+    if cause.topic and (cause.topics > 1 or namespace_of(cause.topic) != NAMELESS):
         waiting = f"; {cause.waiting:,} wait in all of them together" if cause.waiting else ""
         more = f" (worst of {cause.topics:,}{waiting})" if cause.topics > 1 else ""
         yield f"    topic     {safe_name(cause.topic)}{more}"

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as Xml
 
 from engine.lint.model import severity_of
 from engine.text import counted, visible
-from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, PolicyTotals
+from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, FleetTotals, PolicyTotals
 from engine.views.fleet.trends import MEASURES, Trend, growth
 from tui.cli.plain import Align, table
 from tui.kit.wording import ONE_CLUSTER, UNKNOWN, safe_name, sparkline
@@ -59,8 +59,9 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
         f"{counted(totals.subscription_names, 'subscription')}"
         f" ({totals.subscriptions:,} with those of each partition),"
         f" {counted(totals.consumers, 'consumer')}, {counted(totals.publishers, 'publisher')}",
-        f"{_known(totals.msg_rate_in, 0)} msg/s in, {_known(totals.msg_rate_out, 0)} out,"
-        f" {_known(totals.backlog_size_bytes, 0)} bytes of backlog",
+        f"{_total(totals, 'msg_rate_in')} msg/s in, {_total(totals, 'msg_rate_out')} out,"
+        f" {_total(totals, 'backlog_size_bytes')} bytes of backlog",
+        *_lacking(totals),
         *(f"The job {job} failed: {reason}" for job, reason in sorted(summary.failed.items())),
         "",
     ]
@@ -182,6 +183,16 @@ def _folder(name: str) -> str:
 
 def _percent(value: float | None) -> str:
     return "" if value is None else f"{value:.0%}"
+
+
+def _total(totals: FleetTotals, name: str) -> str:
+    part = totals.partial.get(name)
+    return _known(getattr(totals, name), 0) if part is None else f"at least {part.known:,.0f}"
+
+
+def _lacking(totals: FleetTotals) -> list[str]:
+    most = max((part.lack for part in totals.partial.values()), default=0)
+    return [f"{counted(most, 'topic', 'lacks', 'lack')} some of these numbers"] if most else []
 
 
 def _known(value: float | None, digits: int) -> str:

@@ -1,0 +1,188 @@
+"""More questions of public threads, as pastes: cause, verdict and exit code, by what the threads found.
+
+Written anew from the numbers of the reports; names are replaced, and members that play no part are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.tui.cli.conftest import Run
+
+Answer = dict[str, Any]
+SENT_MS: Final = 1_643_845_638_551
+
+
+def consumer(name: str, permits: int, unacked: int = 0, **more: Any) -> Answer:
+    return {
+        "consumerName": name, "availablePermits": permits, "unackedMessages": unacked,
+        "blockedConsumerOnUnackedMsgs": False, "address": f"/10.1.1.7:{4000 + len(name)}",
+        "connectedSince": "2022-02-02T22:44:27.600Z", **more,
+    }  # fmt: skip
+
+
+def counted(sent: int, acked_ms: int = 0) -> Answer:
+    times = {"lastConsumedTimestamp": SENT_MS, "lastAckedTimestamp": acked_ms} if sent else {}
+    return {"msgOutCounter": sent, "avgMessagesPerEntry": 1, **times}
+
+
+def topic(type_: str, backlog: int, consumers: list[Answer], *, of_topic: Answer | None = None, **sub: Any) -> Answer:
+    members = {"msgRateOut": 0.0, "msgRateRedeliver": 0.0, "type": type_, "msgBacklog": backlog, "unackedMessages": 0,
+               "blockedSubscriptionOnUnackedMsgs": False, "msgDelayed": 0, **sub, "consumers": consumers}  # fmt: skip
+    return {"msgRateIn": 0.0, "publishers": [], **(of_topic or {}), "subscriptions": {"lane": members}}
+
+
+def shown(value: Answer, between: str = " : ") -> str:
+    return json.dumps(value, indent=2, separators=(",", between))
+
+
+def cursor(marked: str, read: str, written: str, **more: Any) -> Answer:
+    flags = {"waitingReadOp": True, "pendingReadOps": 0, "active": True, "subscriptionHavePendingRead": True}
+    place = {"markDeletePosition": marked, "readPosition": read, **flags, **more}
+    return {"entriesAddedCounter": 9, "numberOfEntries": 9, "lastConfirmedEntry": written, "cursors": {"lane": place}}
+
+
+def partitions(answer: Answer) -> Answer:
+    named = {f"persistent://lake/main/hose-partition-{at}": answer for at in range(2)}
+    return {"metadata": {"partitions": 2}, "partitions": named}
+
+
+def first_of(run: Run, folder: Path, text: str, *, code: int) -> Answer:
+    (folder / "paste.txt").write_text(text)
+    ran = run("why", "paste.txt", "--json")
+    assert ran.code == code, ran.out + ran.err
+    row: Answer = json.loads(ran.out)
+    return row
+
+
+OUT_OF_PERMITS: Final = topic("Shared", 17_202, [
+    consumer(f"node-{at}", 0, at * 401) for at in range(2)
+], unackedMessages=401, msgRateRedeliver=6.1)  # fmt: skip
+ONE_HELD: Final = topic("Shared", 1, [
+    consumer("a", 1, **counted(0)), consumer("bb", 0, 1, **counted(1)), consumer("ccc", 1, **counted(0)),
+], unackedMessages=1, msgOutCounter=1, lastConsumedTimestamp=SENT_MS, lastAckedTimestamp=0)  # fmt: skip
+BLOCKED_WITH_NOTHING: Final = topic("Shared", 5_943, [
+    consumer("a", 1000, blockedConsumerOnUnackedMsgs=True, **counted(109, SENT_MS)),
+], msgOutCounter=109)  # fmt: skip
+NEVER_ACKNOWLEDGED: Final = topic(
+    "Exclusive", 4_000, [consumer("a", 0, **counted(4_000))], activeConsumerName="a", msgOutCounter=4_000,
+    lastConsumedTimestamp=SENT_MS, lastAckedTimestamp=0, of_topic={"msgInCounter": 4_000},
+)  # fmt: skip
+SAME_NAME_THRICE: Final = topic(
+    "Failover", 24, [{**consumer("svc", 1000, **counted(0)), "address": f"/h:{at}"} for at in range(3)],
+    activeConsumerName="svc", msgOutCounter=0, of_topic={"msgInCounter": 105},
+)  # fmt: skip
+NOBODY_THERE: Final = topic("Shared", 301_266, [], msgOutCounter=7_697_026, of_topic={"count": 0, "msgInCounter": 0})
+BELOW_ZERO: Final = topic("Shared", 2_201_844, [consumer("a", 981, -12)], unackedMessages=-12)
+MINUS_TWO: Final = topic("Exclusive", -2, [consumer("a", 999, **counted(5_000))], activeConsumerName="a")
+STICKY: Final = topic("Key_Shared", 3, [consumer("a", 1000, keyHashRanges=["[35891, 35899]"], **counted(0))],
+                      keySharedMode="STICKY", msgOutCounter=0)  # fmt: skip
+STILL: Final = topic("Shared", 803_777, [consumer("a", 1000)], of_topic={"msgRateIn": 122.2})
+BATCHES: Final = topic(
+    "Shared", 379, [consumer("a", 8_000, 1_256, msgOutCounter=78_401, avgMessagesPerEntry=4)], unackedMessages=1_256,
+    msgRateOut=1_023.7, messageAckRate=1_003.7, msgInReplay=0, lastConsumedTimestamp=SENT_MS,
+    lastAckedTimestamp=SENT_MS + 100, of_topic={"msgRateIn": 1_026.8},
+)  # fmt: skip
+SUMS: Final = {
+    **topic("Shared", 295, [{"availablePermits": 0, "unackedMessages": 0}], msgOutCounter=999_678),
+    "metadata": {"partitions": 30}, "partitions": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "verdict", "by", "code"),
+    [
+        pytest.param(shown(OUT_OF_PERMITS["subscriptions"])[2:-2], "no_permits", "cannot_tell", [],
+                     1, id="380: a part of 2017 with permits of 0"),
+        pytest.param(f"Topic stats:\n`{shown(ONE_HELD)}`\n\nand they just sit there.\n", "sent_not_acknowledged",
+                     "cannot_tell", ["bb"], 1, id="14082: one is held, and the others ask"),
+        pytest.param(shown(BLOCKED_WITH_NOTHING), "consumer_unacked_limit", "blocks", ["a"], 1,
+                     id="22657: blocked with nothing unacknowledged"),
+        pytest.param(shown(NEVER_ACKNOWLEDGED), "sent_not_acknowledged", "cannot_tell", ["a"], 1,
+                     id="11979: Exclusive counts no unacknowledged messages"),
+        pytest.param(shown(SAME_NAME_THRICE), "failover_active_not_served", "cannot_tell", [], 1,
+                     id="7827: three of one name, the first long gone"),
+        pytest.param(f"stats of that partition\n```\n{shown(NOBODY_THERE)}\n```", "no_consumers", "blocks", [], 1,
+                     id="12800: one partition without consumers"),
+        pytest.param(shown(BELOW_ZERO), "counts_do_not_add_up", "cannot_tell", ["a"], 1,
+                     id="759: fewer than none unacknowledged"),
+        pytest.param(shown(MINUS_TWO), "counts_do_not_add_up", "cannot_tell", [], 1, id="5543: a backlog below 0"),
+        pytest.param(shown(STICKY), "keyshared_sticky_gap", "cannot_tell", [], 1,
+                     id="15898: sticky ranges leave most slots to nobody"),
+        pytest.param(f"STATS-INTERNAL:\n{shown(cursor('8:1', '8:2', '8:900000'))[2:-2]}\nSTATS:\n"
+                     f"{shown(STILL['subscriptions'])[2:-2]}\n", "dispatcher_stalled", "cannot_tell", [], 1,
+                     id="9788: fragments with labels between them"),
+        pytest.param(shown(STILL), "dispatcher_stalled", "cannot_tell", [], 1, id="4900: 1000 permits and 800,000"),
+        pytest.param(shown(BATCHES), "fine_keeping_up", "fine", [], 0, id="23908: batches on their way"),
+        pytest.param("again:\n\n> bin/pulsar-admin topics partitioned-stats test\n> " +
+                     "\n> ".join(shown(SUMS).splitlines()), "sums_only", "cannot_tell", [], 1,
+                     id="10813: quoted sums of partitions"),
+        pytest.param(shown(partitions(cursor("8:3404", "8:3405", "8:3404"))), "fine_idle", "fine", [], 0,
+                     id="22709: cursors at the end"),
+        pytest.param(shown(partitions(cursor("8:3000", "8:3100", "8:3404", waitingReadOp=False))), "cursors_only",
+                     "cannot_tell", [], 1, id="cursors that are behind"),
+    ],
+)  # fmt: skip
+def test_what_a_thread_found(
+    run: Run, tmp_path: Path, text: str, cause: str, verdict: str, by: list[str], code: int
+) -> None:
+    first = first_of(run, tmp_path, text, code=code)["causes"][0]
+    assert (first["id"], first["verdict"], first["by"]) == (cause, verdict, by)
+    assert "unknown/unknown" not in first["fix"]
+
+
+def test_5202_a_backlog_that_the_cursor_contradicts(run: Run, tmp_path: Path) -> None:
+    busy = [consumer(f"node-{at}", 0, 150, **counted(16_800, SENT_MS)) for at in range(20)]
+    stats = topic("Shared", 29_401, busy, unackedMessages=3_000, msgRateOut=93.3, of_topic={"msgRateIn": 102.4})
+    text = f"{shown(stats)}\n{shown(cursor('9:50100', '9:53981', '9:53980'))}"
+    row = first_of(run, tmp_path, text, code=1)
+    first = row["causes"][0]
+    assert (first["id"], row["moments"], first["numbers"]) == ("counts_do_not_add_up", 1, {"entries_left": 3_880})
+    assert first["fields"] == ["msgBacklog", "markDeletePosition"]
+    near = f"{shown({**stats})}\n{shown(cursor('9:30000', '9:53981', '9:53980'))}"
+    assert first_of(run, tmp_path, near, code=1)["causes"][0]["id"] != "counts_do_not_add_up"
+
+
+def _permits(backlog: int, permits: int, address: str = "/10.3.3.3:57108") -> str:
+    only = {**consumer("lane-1", permits), "address": address}
+    return shown(topic("Failover", backlog, [only], activeConsumerName="lane-1"))
+
+
+def test_147_permits_that_fall_while_the_backlog_grows(run: Run, tmp_path: Path) -> None:
+    """Statistics one after another that list the same connection are moments of one topic."""
+    rounds = [_permits(0, 1024), _permits(3, 1021), _permits(9, 1015)]
+    row = first_of(run, tmp_path, "The stats are:\n```\n" + "\n".join(rounds) + "\n```\n", code=1)
+    first = row["causes"][0]
+    assert (row["moments"], row["topics"], row["backlog"]) == (3, 1, 9)
+    assert (first["id"], first["verdict"], first["by"]) == ("sent_not_acknowledged", "cannot_tell", ["lane-1"])
+    assert set(first["fields"]) == {"msgBacklog", "availablePermits"}
+    begun_as_json = first_of(run, tmp_path, "\n".join(rounds), code=1)
+    assert (begun_as_json["moments"], begun_as_json["causes"][0]["id"]) == (3, "sent_not_acknowledged")
+    places = [shown(cursor("8:1", "8:2", f"8:{at}")) for at in (1, 4, 10)]
+    with_cursors = "\n".join(part for pair in zip(rounds, places, strict=True) for part in pair)
+    row = first_of(run, tmp_path, with_cursors, code=1)
+    assert (row["moments"], row["topics"], row["causes"][0]["id"]) == (3, 1, "waits_unexplained")
+    still = first_of(run, tmp_path, "\n".join([_permits(3, 1021), _permits(9, 1021)]), code=1)
+    assert still["causes"][0]["id"] == "waits_unexplained"
+    apart = first_of(run, tmp_path, "\n".join([_permits(3, 1021), _permits(9, 1015, "/10.3.3.4:1")]), code=1)
+    assert (apart["moments"], apart["topics"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cursor info: cursorsLedgerId: 1085466\nmarkDeleteLedgerId: 1009812\n",
+        "$ pulsar-admin topics stats persistent://a/b/c\nTopic not found\n\nReason: Topic not found\n",
+        '{"reason": "Namespace does not exist"}',
+        "",
+    ],
+)
+def test_what_is_not_an_answer(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "paste.txt").write_text(text)
+    ran = run("why", "paste.txt")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Namespace does not exist" in ran.err or "reason" not in text
