@@ -77,23 +77,37 @@ _SIGNS: Final = (">", "<", "=")
 class About:
     """What a member means, and the bounds of its numbers (of a list: of the numbers in it).
 
-    ``nan``: the number may be NaN or infinite, which is null in a document.
+    ``nan``: the number may be NaN or infinite, which is null in a document. ``key`` is its name there where that is
+    another one; ``null`` a value that stands for none. ``place``: positions, of which a document has the ids.
     """
 
     meaning: str
     least: float | None = None
     most: float | None = None
     nan: bool = False
+    key: str = ""
+    null: int | str | None = None
+    place: bool = False
 
 
-def about(meaning: str, least: float | None = None, most: float | None = None, *, nan: bool = False) -> About:
-    """What a member means, for people and schemas; ``least`` and ``most`` bound its numbers, ``nan`` admits none."""
-    return About(meaning, least, most, nan)
+def about(
+    meaning: str,
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    nan: bool = False,
+    key: str = "",
+    null: int | str | None = None,
+    place: bool = False,
+) -> About:
+    """What a member means, for people and schemas, and how it is in a document (see ``About``)."""
+    return About(meaning, least, most, nan, key, null, place)
 
 
 def extended(kind: type[A], answer: Any, **more: Any) -> A:
-    """An answer of a kind that has more members than ``answer``, which may be of the kind it is derived from."""
-    return kind(**{member.name: getattr(answer, member.name) for member in fields(answer)}, **more)
+    """An answer with the members that ``answer`` and another kind share, and ``more``."""
+    shared = [member.name for member in fields(kind) if member.name not in more and hasattr(answer, member.name)]  # type: ignore[arg-type]
+    return kind(**{name: getattr(answer, name) for name in shared}, **more)
 
 
 def member_names(value: object) -> Sequence[str] | None:

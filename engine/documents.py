@@ -12,13 +12,23 @@ from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
+import numpy as np
+
 from engine.answer import About
 
+_CONSTANTS: Final = {"FORMAT": "format", "KIND": "kind"}
+"""Constants of a class that are members of its document; ``KIND`` tells the documents of one format apart."""
+_CONSTANT_MEANINGS: Final = {
+    "format": "Name and version of this form; changes when a member goes or changes its meaning.",
+    "kind": "Which of the documents of this form it is.",
+}
 
-def document(answer: object) -> Any:
+
+def document(answer: object, ids: Sequence[int] = ()) -> Any:
     """The answer as plain values for JSON. A number that JSON does not have, such as NaN, is null.
 
-    A member whose name is a word of Python ends in an underscore, which the document leaves out. O(size of the answer).
+    A member whose name is a word of Python ends in an underscore, which the document leaves out. ``ids`` are those of
+    the rows that members refer to by position. Bytes are in hexadecimal. O(size of the answer).
     """
     kind = type(answer)
     if answer is None or kind in (str, int, bool):
@@ -28,15 +38,27 @@ def document(answer: object) -> Any:
     if isinstance(answer, Enum):
         return answer.value
     if is_dataclass(kind):
-        plain = {key: document(getattr(answer, name)) for name, key in _names_of(kind)}
-        return {"format": kind.FORMAT, **plain} if hasattr(kind, "FORMAT") else plain
+        plain = {key: _member(getattr(answer, name), meaning, ids) for name, key, meaning in _plan(kind)}
+        return {word: getattr(kind, name) for name, word in _CONSTANTS.items() if hasattr(kind, name)} | plain
     if isinstance(answer, Mapping):
-        return {key: document(value) for key, value in answer.items()}
-    if isinstance(answer, (Sequence, Set)) and not isinstance(answer, (str, bytes)):
-        return [document(value) for value in answer]
+        return {key: document(value, ids) for key, value in answer.items()}
+    if isinstance(answer, bytes):
+        return answer.hex()
+    if isinstance(answer, (Sequence, Set)) and not isinstance(answer, str):
+        return [document(value, ids) for value in answer]
     if hasattr(answer, "tolist"):
-        return document(answer.tolist())  # numbers and columns of numpy
+        return document(answer.tolist(), ids)  # numbers and columns of numpy
     raise TypeError(f"a {kind.__name__} cannot be in a document")
+
+
+def _member(value: Any, meaning: About, ids: Sequence[int]) -> Any:
+    if meaning.place:
+        return [_id_at(at, ids) for at in value] if isinstance(value, tuple) else _id_at(value, ids)
+    return None if meaning.null is not None and value == meaning.null else document(value, ids)
+
+
+def _id_at(position: int, ids: Sequence[int]) -> int | None:
+    return ids[position] if 0 <= position < len(ids) else None
 
 
 def schema(title: str, *answers: type) -> dict[str, Any]:
@@ -54,9 +76,9 @@ def schema(title: str, *answers: type) -> dict[str, Any]:
 
 
 @cache
-def _names_of(answer: type) -> tuple[tuple[str, str], ...]:
-    """Members of a document: as attributes, and as they are spelt in JSON."""
-    return tuple((name, name.rstrip("_")) for name, _, _ in _members(answer))
+def _plan(answer: type) -> tuple[tuple[str, str, About], ...]:
+    """Members of a document: as attributes, as they are spelt in JSON, and what they mean."""
+    return tuple((name, meaning.key or name.rstrip("_"), meaning) for name, _, meaning in _members(answer))
 
 
 def _members(answer: type) -> Iterator[tuple[str, Any, About]]:
@@ -89,16 +111,15 @@ def _evaluated(kind: type, hints: Mapping[str, Any]) -> dict[str, Any]:
 def _object(answer: type, parts: dict[type, str]) -> dict[str, Any]:
     """The schema of one class; other classes that it has are added to ``parts``."""
     members = {
-        name.rstrip("_"): _bounded(_schema(hint, parts), meaning) | {"description": meaning.meaning}
+        meaning.key or name.rstrip("_"): _bounded(_schema(hint, parts), meaning) | {"description": meaning.meaning}
         for name, hint, meaning in _members(answer)
     }
-    if hasattr(answer, "FORMAT"):
-        members = {
-            "format": {
-                "const": answer.FORMAT,
-                "description": "Name and version of this form; changes when a member goes or changes its meaning.",
-            }
-        } | members
+    constants = {
+        word: {"const": getattr(answer, name), "description": _CONSTANT_MEANINGS[word]}
+        for name, word in _CONSTANTS.items()
+        if hasattr(answer, name)
+    }
+    members = constants | members
     text = inspect.getdoc(answer) or ""
     described = {} if text.startswith(f"{answer.__name__}(") or not text else {"description": " ".join(text.split())}
     return {
@@ -111,20 +132,26 @@ def _object(answer: type, parts: dict[type, str]) -> dict[str, Any]:
 
 
 def _bounded(schema: dict[str, Any], meaning: About) -> dict[str, Any]:
-    """The schema with bounds at its numbers."""
-    kinds = schema.get("type", ())
-    if {"integer", "number"} & {*([kinds] if isinstance(kinds, str) else kinds)}:
-        bounds = {"minimum": meaning.least, "maximum": meaning.most}
-        nullable = {"type": [kinds, "null"]} if meaning.nan and isinstance(kinds, str) else {}
-        return schema | nullable | {word: bound for word, bound in bounds.items() if bound is not None}
+    """The schema with bounds at its numbers, and null where a value stands for it."""
     if isinstance(schema.get("items"), dict):
         return schema | {"items": _bounded(schema["items"], meaning)}
     if isinstance(schema.get("additionalProperties"), dict):
         return schema | {"additionalProperties": _bounded(schema["additionalProperties"], meaning)}
-    return schema
+    kinds = schema.get("type", ())
+    kinds = [kinds] if isinstance(kinds, str) else [*kinds]
+    if {"integer", "number"} & {*kinds}:
+        bounds = {"minimum": meaning.least, "maximum": meaning.most}
+        schema = schema | {word: bound for word, bound in bounds.items() if bound is not None}
+        if meaning.nan and "null" not in kinds:
+            schema["type"] = [*kinds, "null"]
+    if (meaning.null is None and not meaning.place) or "null" in kinds:
+        return schema
+    if "enum" in schema:
+        return schema | {"enum": [*(word for word in schema["enum"] if word != meaning.null), None]}
+    return schema | {"type": [*kinds, "null"]}
 
 
-_SCALARS: Final = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+_SCALARS: Final = {str: "string", bytes: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 
 
 def _schema(hint: Any, parts: dict[type, str]) -> dict[str, Any]:
@@ -146,19 +173,28 @@ def _schema(hint: Any, parts: dict[type, str]) -> dict[str, Any]:
         items = {"items": rows[0]} if rows.count(rows[0]) == len(rows) else {"prefixItems": rows, "items": False}
         return {"type": "array", "minItems": len(rows), "maxItems": len(rows), **items}
     if origin is not None and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": _schema(inner[1], parts)}
+        words = {} if inner[0] is str else {"propertyNames": _schema(inner[0], parts)}
+        return {"type": "object", **words, "additionalProperties": _schema(inner[1], parts)}
+    if origin is np.ndarray:
+        (number,) = get_args(inner[1])
+        return {"type": "array", "items": {"type": "integer" if issubclass(number, np.integer) else "number"}}
     if origin is not None and issubclass(origin, (Sequence, Set)):
         return {"type": "array", "items": _schema(inner[0], parts)}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {"enum": [choice.value for choice in hint]}
     if is_dataclass(hint):
-        names = {name: part for part, name in parts.items()}
-        name = hint.__name__  # type: ignore[union-attr]
-        if names.get(name, hint) is not hint:
-            raise TypeError(f"two parts of a document are named {name}")
-        parts[hint] = name  # type: ignore[index]
-        return {"$ref": f"#/$defs/{name}"}
+        return {"$ref": f"#/$defs/{_part(hint, parts)}"}  # type: ignore[arg-type]
     raise TypeError(f"{hint} cannot be in a document")
+
+
+def _part(kind: type, parts: dict[type, str]) -> str:
+    """The name of a class among the parts; of several with one name, the others have their room before it."""
+    if kind not in parts:
+        name = kind.__name__
+        parts[kind] = name if name not in parts.values() else f"{kind.__module__.split('.')[-2]}.{name}"
+        if [*parts.values()].count(parts[kind]) > 1:
+            raise TypeError(f"two parts of a document are named {parts[kind]}")
+    return parts[kind]
 
 
 def _union(choices: list[dict[str, Any]]) -> dict[str, Any]:

@@ -10,9 +10,11 @@ import struct
 import zlib
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import mmh3
+
+from engine.answer import about
 
 HASH_SPACE_SIZE: Final = 2**31
 """How many values ``murmur3_32`` can take: Pulsar clears the top bit of a 32-bit hash."""
@@ -234,11 +236,11 @@ class HashedText:
     ``raw`` is signed for ``murmur3_32`` (as Java prints it) and equals ``value`` for ``crc32``.
     """
 
-    text: str
-    data: bytes
-    function: HashFunction
-    raw: int
-    value: int
+    text: Annotated[str, about("The text.")]
+    data: Annotated[bytes, about("Its UTF-8 bytes, in hexadecimal.")]
+    function: Annotated[HashFunction, about("The hash function.")]
+    raw: Annotated[int, about("Its 32-bit result, signed as Java prints it.")]
+    value: Annotated[int, about("What Pulsar works with.")]
 
 
 def hashed_by_murmur3(text: str) -> HashedText:
@@ -255,6 +257,6 @@ def hashed_by_murmur3(text: str) -> HashedText:
 class Division:
     """``dividend`` mod ``divisor`` = ``remainder``."""
 
-    dividend: int
-    divisor: int
-    remainder: int
+    dividend: Annotated[int, about("What is divided.")]
+    divisor: Annotated[int, about("By what.")]
+    remainder: Annotated[int, about("What is left.")]

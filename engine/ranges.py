@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
+from typing import Annotated
+
+from engine.answer import about
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -16,8 +19,8 @@ class HashRange:
     (3, True, False)
     """
 
-    start: int
-    end: int
+    start: Annotated[int, about("First.")]
+    end: Annotated[int, about("Last.")]
 
     def __post_init__(self) -> None:
         assert self.start <= self.end, f"a range starts at or before its end: [{self.start},{self.end}]"

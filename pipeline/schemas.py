@@ -553,6 +553,76 @@ INSEPARABLE: Final = declared(
     reason string one key is more than an even part, one slot is, or hot keys meet in it.
 """, key="cluster namespace subscription slot_space slot")
 
+SEGMENTS: Final = declared("segments", "Every listed segment of every scalable topic, at its last moment.", """
+    cluster, namespace
+    topic string The full name of the scalable topic.
+    segment bigint Its id.
+    start int Its first hash, 0 to 65535.
+    end int Its last hash.
+    state string ACTIVE or SEALED.
+    buckets bigint Entry buckets: as many consumers of a subscription can share it.
+    backing_topic string The topic with its messages.
+    broker?
+    msg_rate_in double? Messages/s by its load record.
+    byte_rate_in double? Bytes/s by its load record.
+    msg_rate_out double? Delivered messages/s by its load record.
+    byte_rate_out double? Delivered bytes/s by its load record.
+    load_age_s double? Seconds since a rate changed by 25 %.
+    score double? Greatest rate over its split limit; above 1 it is split.
+    score_metric string? The rate that gives the score.
+    backlog bigint? Messages of all subscriptions that are not acknowledged.
+    created_ms bigint? When it was made, in epoch milliseconds.
+    parents array<bigint> The segments that it was made of.
+    children array<bigint> The segments that were made of it.
+""", key="cluster topic segment")
+
+SEGMENT_CONSUMERS: Final = declared(
+    "segment_consumers", "Who has which segment of scalable topics, as computed and as printed.", """
+    cluster, namespace
+    topic string The full name of the scalable topic.
+    subscription
+    type string STREAM, CHECKPOINT or QUEUE.
+    consumer
+    segment bigint? The segment; none where the consumer has none.
+    dealt boolean Whether the rules give it to the consumer.
+    printed boolean Whether brokers printed it there.
+    stuck boolean Whether it is in a hand-over that never ends.
+    buckets bigint Buckets that the owners of a shared segment divide, 0 of a whole one.
+    first_bucket bigint? The first that the consumer has.
+    last_bucket bigint? The last one.
+    connected boolean Whether it is connected.
+    unacked bigint Its delivered messages that are not acknowledged, on all segments.
+""")
+
+SCALE_FORECAST: Final = declared(
+    "scale_forecast", "Every scalable topic in numbers, and the next automatic step; the worst first.", """
+    cluster, namespace
+    topic string The full name of the scalable topic.
+    blocked bigint Segments that wait for an older one, of all subscriptions.
+    stuck bigint Segments in a hand-over that never ends.
+    unattached bigint Segments that are dealt and have no attached consumer.
+    uncovered bigint Active segments that lack a subscription of the topic.
+    consumers bigint Consumers of all subscriptions.
+    idle bigint Connected ones without a segment.
+    segments bigint Active segments.
+    sealed bigint Sealed ones that are still listed.
+    capacity bigint Buckets of all active segments.
+    score double? The greatest rate over its split limit.
+    flaps bigint? Splits, merges and rebuckets within the last hour.
+    backlog bigint Messages that are not acknowledged, of all subscriptions.
+    next string none, split, merge, rebucket or blocked.
+    reason string Why, in Pulsar's word.
+    step_segments array<bigint> What is split, merged or rebucketed.
+    step_buckets bigint Of a rebucket: the buckets of each successor.
+    candidates int Steps of which the next is one: equal loads leave it to the order of a map.
+    reported_reason string? What brokers printed after the last evaluation.
+    split_in_s double? Seconds until a split is possible.
+    merge_in_s double? Seconds until a merge is possible.
+    rebucket_in_s double? Seconds until a rebucket is possible.
+    controller string? The broker that deals segments.
+    epoch bigint Changes of the layout so far.
+""", key="cluster topic")
+
 FINDINGS: Final = declared(
     "findings", "Findings of the doctor, the most severe first; a part of the place that does not apply is empty.", """
     cluster, namespace, subscription

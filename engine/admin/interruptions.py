@@ -6,8 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated
 
 from engine.admin.facts import Snapshot, TopicFacts
+from engine.answer import about
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, namespace_bundles, parse_range
 from engine.bundles.loads import bundle_of_topic
 from engine.hashing import crc32_hash
@@ -17,19 +19,16 @@ _ONE_ACTIVE = ("Failover", "Exclusive")
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """What unloading a bundle interrupts, counted over its reported topics, partitions singly.
+    """What unloading a bundle interrupts, as reported. What an answer lacks is not counted."""
 
-    Producers and consumers connect again, a consumer on several topics on each of them. ``handovers``: topics of
-    Failover and Exclusive subscriptions whose active consumer is chosen anew. ``draining_slots``: slots of Key_Shared
-    whose waiting ends. ``unacked_messages`` were delivered and may come twice. What an answer lacks is not counted.
-    """
-
-    topics: int = 0
-    producers: int = 0
-    consumers: int = 0
-    handovers: int = 0
-    draining_slots: int = 0
-    unacked_messages: int = 0
+    topics: Annotated[int, about("Reported topics in the bundle, partitions singly.", 0)] = 0
+    producers: Annotated[int, about("Producers that connect again.", 0)] = 0
+    consumers: Annotated[int, about("Consumers that connect again, on each topic.", 0)] = 0
+    handovers: Annotated[
+        int, about("Active consumers of Failover and Exclusive subscriptions that are chosen anew.", 0)
+    ] = 0
+    draining_slots: Annotated[int, about("Slots of Key_Shared that drain no more.", 0)] = 0
+    unacked_messages: Annotated[int, about("Delivered messages that may come twice.", 0)] = 0
 
 
 def _interruption_of(topics: Sequence[TopicFacts]) -> Interruption:

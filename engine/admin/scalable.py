@@ -19,7 +19,7 @@ from engine.errors import Decoded, Problem
 from engine.names import SEGMENT, TopicName, parse_topic_name
 from engine.ranges import HashRange
 from engine.scalable.buckets import equal_splits
-from engine.scalable.layout import Clocks, clocks_of
+from engine.scalable.layout import Clocks, by_descent, clocks_of
 from engine.scalable.model import NOT_SEALED, RING_SIZE, TOPIC_SCHEME, Layout, Segment, SegmentState
 from engine.scalable.statistics import (
     AutoScale,
@@ -30,11 +30,14 @@ from engine.scalable.statistics import (
     TopicStatistics,
     TopicSubscription,
 )
+from engine.text import listed as listed_text
 
 MAX_SEGMENTS: Final = 1 << 17
 """Segments of one topic that are read: twice as many as there are hashes."""
 MAX_BUCKETS: Final = 1 << 22
 """Buckets of all segments of one topic that are read."""
+MAX_PLACES: Final = 1 << 20
+"""Segments of one topic, times its subscriptions, that are read."""
 _SET_ASIDE: Final = "it is set aside"
 ScalableAnswer = tuple[AnswerKind, str, bytes, AdminRequest | None]
 """Its kind, the name of its file, its text, and the request that it answers, where that is known."""
@@ -123,6 +126,9 @@ def decode_record(data: bytes, source: str = "") -> Decoded[Layout | None]:
             segments[segment.segment_id] = segment
         elif segment is not None:
             out.append(Problem(source, path, segment, _SET_ASIDE))
+    segments, of_themselves = _without_circles(segments)
+    if of_themselves:
+        out.append(Problem(source, "$.segments", of_themselves, "their parents are left out"))
     epoch = _decoded(members.get("epoch", b"0"), int, source, "$.epoch", out)
     following = _decoded(members.get("nextSegmentId", b"0"), int, source, "$.nextSegmentId", out)
     return Decoded(Layout(segments, epoch or 0, following or 0), tuple(out), len(listed) - len(segments))
@@ -158,8 +164,10 @@ def decode_scalable_stats(data: bytes, source: str = "") -> Decoded[TopicStatist
     data, repairs = plain_json(data, source)
     out = list(repairs)
     whole = _decoded(data, TopicStatistics, source, "$", [])
-    if whole is not None and _too_many(whole.layout.segments) is None:
-        return Decoded(whole, tuple(out))
+    if whole is not None and _too_many(whole.layout.segments, len(whole.subscriptions)) is None:
+        of_themselves = _without_circles(layout_of(whole.layout).segments)[1]
+        if not of_themselves:
+            return Decoded(whole, tuple(out))
     members, problems = raw_object(data, source)
     out += problems
     subscriptions = _each(members.get("subscriptions"), TopicSubscription, source, "$.subscriptions", out)
@@ -168,7 +176,9 @@ def decode_scalable_stats(data: bytes, source: str = "") -> Decoded[TopicStatist
     listed = _each(below.get("segments"), ListedSegment, source, "$.layout.segments", out)
     scale = _decoded(members.get("autoScale", b"{}"), AutoScale, source, "$.autoScale", out)
     controller = _decoded(members.get("controllerBroker", b'""'), str, source, "$.controllerBroker", out)
-    reason = _too_many(listed)
+    reason = _too_many(listed, len(subscriptions))
+    if reason is None:
+        reason = _without_circles(layout_of(ListedLayout(segments=listed)).segments)[1]
     if reason is not None:
         out.append(Problem(source, "$.layout.segments", reason, _SET_ASIDE))
         listed = {}
@@ -178,10 +188,26 @@ def decode_scalable_stats(data: bytes, source: str = "") -> Decoded[TopicStatist
     return Decoded(msgspec.structs.replace(rest, subscriptions=subscriptions), tuple(out))
 
 
-def _too_many(listed: Mapping[str, ListedSegment]) -> str | None:
+def _without_circles(segments: Mapping[int, Segment]) -> tuple[dict[int, Segment], str | None]:
+    """The segments with parents from which they can descend, and what is wrong with those of others."""
+    sound = set(by_descent(Layout(segments)))
+    circular = sorted(segments.keys() - sound)
+    if not circular:
+        return dict(segments), None
+    cut = {
+        one: replace(segments[one], parent_ids=tuple(sound.intersection(segments[one].parent_ids))) for one in circular
+    }
+    verb = "descends from itself" if len(circular) == 1 else "descend from themselves, or from such"
+    return {**segments, **cut}, f"{listed_text([str(one) for one in circular], 8)} {verb}"
+
+
+def _too_many(listed: Mapping[str, ListedSegment], subscriptions: int) -> str | None:
     """Why the segments that statistics list are not read, None where they are."""
     if len(listed) > MAX_SEGMENTS:
         return f"{len(listed):,} segments: up to {MAX_SEGMENTS:,} of one topic are read"
+    if len(listed) * subscriptions > MAX_PLACES:
+        places = f"{len(listed):,} segments in {subscriptions:,} subscriptions"
+        return f"{places}: up to {MAX_PLACES:,} of both multiplied are read"
     buckets = sum(max(one.entryBuckets, 0) for one in listed.values())
     return f"{buckets:,} buckets: up to {MAX_BUCKETS:,} of one topic are read" if buckets > MAX_BUCKETS else None
 

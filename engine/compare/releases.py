@@ -150,6 +150,9 @@ CHANGES: Final[tuple[ReleaseChange, ...]] = (
     ReleaseChange(
         "shadow_topics", "platform", (_5_0,), "#26739", "always", "if enableShadowTopics", "enableShadowTopics=true"
     ),
+    ReleaseChange("scalable_topics", "platform", (_5_0,), "PIP-460", "no such topics", "topic:// names, on by default"),
+    ReleaseChange("segments_as_topics", "platform", (_5_0,), "PIP-460", "no such topics", "segment:// names"),
+    ReleaseChange("scalable_migration", "platform", (_5_0,), "PIP-460", "not possible", "possible, and final"),
     ReleaseChange("server_java", "platform", (_M1,), "", "Java 17", "Java 21 or later"),
 )
 

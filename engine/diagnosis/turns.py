@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
-from typing import Final
+from typing import Annotated, Final
 
+from engine.answer import about
 from engine.diagnosis.seen import (
     EXCLUSIVE,
     FAILOVER,
@@ -40,30 +41,27 @@ class WhyNot(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One consumer; ``why_not`` is None for one that can be next."""
+    """One consumer."""
 
-    consumer: str
-    address: str
-    permits: int
-    unacked: int
-    why_not: WhyNot | None
+    consumer: Annotated[str, about("Its name.")]
+    address: Annotated[str, about("Where it connected from.")]
+    permits: Annotated[int, about("Messages it asked for.")]
+    unacked: Annotated[int, about("Messages it holds.")]
+    why_not: Annotated[WhyNot | None, about("What keeps it from being next; null for one that can be.")]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnExplanation:
-    """The consumers that can get the next message of a topic, in the dispatcher's order, at ``at_ms`` (None: unknown).
+    """The consumers that can get the next message of a topic."""
 
-    ``batch`` is the most entries that a consumer gets before the next one's turn; 0 where one consumer gets all.
-    """
-
-    topic: str
-    namespace: str
-    subscription: str
-    type: str
-    backlog: int
-    at_ms: int | None
-    batch: int
-    turns: tuple[Turn, ...]
+    topic: Annotated[str, about("Full name.")]
+    namespace: Annotated[str, about("tenant/namespace.")]
+    subscription: Annotated[str, about("Its name.")]
+    type: Annotated[str, about("Its type.")]
+    backlog: Annotated[int, about("Entries that wait.")]
+    at_ms: Annotated[int | None, about("When it was seen, in ms since 1970; null where that is not known.")]
+    batch: Annotated[int, about("Entries at most before it is the next one's turn; 0 where one consumer has them all.")]
+    turns: Annotated[tuple[Turn, ...], about("All consumers in the dispatcher's order.")]
 
     @property
     def possible(self) -> tuple[Turn, ...]:

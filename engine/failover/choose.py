@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cmp_to_key
-from typing import Final
+from typing import Annotated, Final
 
+from engine.answer import about
 from engine.config import CURRENT, ReleaseBehaviour
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, failover_ring
@@ -36,12 +37,12 @@ class Choice:
     ``order``) is the active one. ``topic_hash`` is set when the ring decided.
     """
 
-    rule: Rule
-    order: tuple[Consumer, ...]
-    cohort_size: int
-    index: int
-    active: Consumer
-    topic_hash: int | None
+    rule: Annotated[Rule, about("The rule.")]
+    order: Annotated[tuple[Consumer, ...], about("The dispatcher's order.")]
+    cohort_size: Annotated[int, about("How many of them can be active.")]
+    index: Annotated[int, about("The place of the active one.")]
+    active: Annotated[Consumer, about("The active consumer.")]
+    topic_hash: Annotated[int | None, about("The hash of the topic where the ring decided.")]
 
 
 def sort_consumers(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import Annotated
 
 import numpy as np
 
+from engine.answer import about
 from engine.config import CURRENT, ReleaseBehaviour
 from engine.failover.choose import Choice, Rule, choose
 from engine.failover.model import Consumer
@@ -31,51 +33,40 @@ class RuleReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PointClaim:
-    """One claim on the point that was hit: the key ``consumer.name`` + decimal ``replica`` hashes to it."""
+    """A consumer's claim on the point: ``consumer.name`` + decimal ``replica`` hashes to it."""
 
-    consumer: Consumer
-    replica: int
-    key: HashedText
+    consumer: Annotated[Consumer, about("Who claims it.")]
+    replica: Annotated[int, about("Which of its points.")]
+    key: Annotated[HashedText, about("The text that hashes to the point.")]
 
 
 @dataclass(frozen=True, slots=True)
 class RingStep:
-    """How the ring decided.
+    """How the ring decided; a consumer can claim a point twice."""
 
-    ``claims``: all claims on the point in sorted order; the last one owns it. ``owned_by``: the claims of the active
-    consumer (several when it claims the point twice). ``distance``: hashes from the topic's hash forward to the point,
-    across the end of the hash space when ``wrapped``; 0 when they are equal.
-    """
-
-    point: int
-    wrapped: bool
-    distance: int
-    owned_by: tuple[PointClaim, ...]
-    claims: tuple[PointClaim, ...]
+    point: Annotated[int, about("The point that was hit.")]
+    wrapped: Annotated[bool, about("Whether the search went round the end.")]
+    distance: Annotated[int, about("Hashes from the topic's hash forward to the point.", 0)]
+    owned_by: Annotated[tuple[PointClaim, ...], about("Claims of the active consumer.")]
+    claims: Annotated[tuple[PointClaim, ...], about("All claims; the last one owns the point.")]
 
 
 @dataclass(frozen=True, slots=True)
 class FailoverExplanation:
-    """One choice and its reasons.
+    """One choice and its reasons. ``topic_hash`` is also there where the ring did not decide."""
 
-    ``topic_hash`` is always given, also where the ring did not decide. ``ring`` is set for Rule.RING, ``modulo`` for
-    Rule.MODULO. ``cohort`` are the consumers that took part; ``lower_priority`` those that cannot become active while a
-    consumer of the cohort is connected. ``heirs``: who gets the topic if the active one leaves, then who if that one
-    leaves too.
-    """
-
-    topic: str
-    partition_index: int
-    consistent_hashing: bool
-    release: str
-    rule_reason: RuleReason
-    choice: Choice
-    topic_hash: HashedText
-    ring: RingStep | None
-    modulo: Division | None
-    cohort: tuple[Consumer, ...]
-    lower_priority: tuple[Consumer, ...]
-    heirs: tuple[Consumer, ...]
+    topic: Annotated[str, about("Full name.")]
+    partition_index: Annotated[int, about("-1 for a topic without partitions.")]
+    consistent_hashing: Annotated[bool, about("activeConsumerFailoverConsistentHashing.")]
+    release: Annotated[str, about("The release whose rule it is.")]
+    rule_reason: Annotated[RuleReason, about("Why this rule is in force.")]
+    choice: Annotated[Choice, about("The choice.")]
+    topic_hash: Annotated[HashedText, about("The topic's hash.")]
+    ring: Annotated[RingStep | None, about("The step on the ring; null for another rule.")]
+    modulo: Annotated[Division | None, about("The division; null for another rule.")]
+    cohort: Annotated[tuple[Consumer, ...], about("Who took part.")]
+    lower_priority: Annotated[tuple[Consumer, ...], about("Who cannot be active while one of the cohort is connected.")]
+    heirs: Annotated[tuple[Consumer, ...], about("Who follows, then who after that.")]
 
     @property
     def rule(self) -> Rule:
@@ -195,17 +186,13 @@ class WhyNot(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A consumer that is not active. ``place`` counts from 0 in the dispatcher's order.
+    """A consumer that is not active."""
 
-    ``point`` is its next point on the ring and ``distance`` how many hashes it is from the topic's hash forward to it;
-    both are None where the ring did not decide, or no point is its own.
-    """
-
-    consumer: Consumer
-    why_not: WhyNot
-    place: int
-    point: int | None = None
-    distance: int | None = None
+    consumer: Annotated[Consumer, about("The consumer.")]
+    why_not: Annotated[WhyNot, about("What keeps it from being active.")]
+    place: Annotated[int, about("Its place in the dispatcher's order, from 0.", 0)]
+    point: Annotated[int | None, about("Its next point on the ring; null without a ring or a point of its own.")] = None
+    distance: Annotated[int | None, about("Hashes from the topic's hash forward to that point.")] = None
 
 
 def rivals_of(why: FailoverExplanation) -> tuple[Rival, ...]:

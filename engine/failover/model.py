@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from engine.answer import about
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +17,6 @@ class Consumer:
     **lower number is a higher priority**. The Java client refuses negative levels, the broker does not.
     """
 
-    consumer_id: int
-    name: str
-    priority_level: int = 0
+    consumer_id: Annotated[int, about("Counts from 0 in what was opened; brokers show none.")]
+    name: Annotated[str, about("Its name.")]
+    priority_level: Annotated[int, about("Lower levels come first.")] = 0

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import Final
+from typing import Annotated, Final
 
+from engine.answer import about
 from engine.errors import Rejection
 from engine.failover.choose import choose
 from engine.failover.handover import advance_to, connect, disconnect, flow, read_completed
@@ -48,21 +49,24 @@ class TakeoverEvent(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TakeoverStep:
-    """``at_ms`` counts from the change; ``consumer`` is the one that the step is about, None for all of them."""
+    """What the broker does."""
 
-    at_ms: int
-    event: TakeoverEvent
-    consumer: Consumer | None
-    count: int = 0
+    at_ms: Annotated[int, about("Milliseconds since the change.", 0)]
+    event: Annotated[TakeoverEvent, about("What happens.")]
+    consumer: Annotated[Consumer | None, about("The consumer that it is about; null for all of them.")]
+    count: Annotated[
+        int,
+        about("Milliseconds that are waited, messages that are sent again, or consumers that are notified; else 0.", 0),
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
     """How the active role went from one consumer to another. ``duration_ms`` is how long nothing was delivered."""
 
-    previous: Consumer
-    active: Consumer
-    steps: tuple[TakeoverStep, ...]
+    previous: Annotated[Consumer, about("Who was active.")]
+    active: Annotated[Consumer, about("Who is active then.")]
+    steps: Annotated[tuple[TakeoverStep, ...], about("In the order of time.")]
 
     @property
     def duration_ms(self) -> int:

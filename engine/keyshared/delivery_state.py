@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal
+from typing import Annotated, Literal
 
+from engine.answer import about
 from engine.keyshared.draining import DrainingHashes
 from engine.keyshared.model import Selector
 from engine.releases import current_default
@@ -180,10 +181,10 @@ class WaitReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A consumer that holds ``unacked`` messages another message waits for."""
+    """A consumer that holds messages another message waits for."""
 
-    consumer_id: int
-    unacked: int
+    consumer_id: Annotated[int, about("Its id.")]
+    unacked: Annotated[int, about("Messages it holds that count.", 0)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+from engine.answer import about
 
 
 @dataclass(frozen=True, slots=True)
 class DrainingHash:
-    """One slot that drains: ``consumer_id`` still has ``unacked`` messages of it.
+    """One slot that drains."""
 
-    ``blocked_attempts`` counts how often a message of it was held back since ``since_ms``.
-    """
-
-    slot: int
-    consumer_id: int
-    unacked: int
-    blocked_attempts: int
-    since_ms: int
+    slot: Annotated[int, about("The slot.", 0)]
+    consumer_id: Annotated[int, about("Who must acknowledge first.")]
+    unacked: Annotated[int, about("Messages of the slot that it has not acknowledged.")]
+    blocked_attempts: Annotated[int, about("How often a message of the slot was held back.", 0)]
+    since_ms: Annotated[int, about("From when on, in milliseconds.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated
 
+from engine.answer import about
 from engine.hashing import Division, murmur3_32, murmur3_32_raw
 from engine.keyshared.draining import DrainingHash, DrainingHashes
 from engine.keyshared.model import Consumer, Selector, SlotSpace, owner_of_key
@@ -18,60 +20,48 @@ HEIRS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class SlotStep:
-    """The way from a key to its slot: bytes, signed 32-bit hash, hash with its top bit cleared, division, slot.
+    """The way from a key to its slot: ``division.remainder + low``, and 1 instead of 0 where ``folded``."""
 
-    The slot is ``division.remainder + low``, and 1 instead of 0 where ``folded``.
-    """
-
-    key: bytes
-    raw_hash: int
-    hash_value: int
-    division: Division
-    low: int
-    folded: bool
-    slot: int
+    key: Annotated[bytes, about("The bytes, in hexadecimal.")]
+    raw_hash: Annotated[int, about("Murmur3, signed.")]
+    hash_value: Annotated[int, about("With its top bit cleared.")]
+    division: Annotated[Division, about("The division.")]
+    low: Annotated[int, about("The first slot of the space.")]
+    folded: Annotated[bool, about("Whether slot 0 became 1.")]
+    slot: Annotated[int, about("The slot.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """A consumer that claims a point; ``replicas`` are the numbers of its points there, with their keys."""
+    """A consumer that claims a point."""
 
-    consumer: Consumer
-    name_index: int
-    replicas: tuple[int, ...]
-    point_keys: tuple[str, ...]
+    consumer: Annotated[Consumer, about("The consumer.")]
+    name_index: Annotated[int, about("Which one of its name.")]
+    replicas: Annotated[tuple[int, ...], about("Its points there.")]
+    point_keys: Annotated[tuple[str, ...], about("What hashes to it.")]
 
 
 @dataclass(frozen=True, slots=True)
 class PointStep:
-    """The point a slot falls on. ``distance`` counts slots forward to it, across the end when ``wrapped``.
+    """The point a slot falls on. The first claimant owns it; if ``shared``, the one at ``slot mod len(claimants)``."""
 
-    ``claimants`` are sorted by precedence. The first owns the point; if ``shared``, the claimant at
-    ``slot mod len(claimants)`` gets the slot.
-    """
-
-    point: int
-    wrapped: bool
-    distance: int
-    claimants: tuple[Claimant, ...]
-    shared: Division | None
+    point: Annotated[int, about("The point.")]
+    wrapped: Annotated[bool, about("Whether the search went round the end.")]
+    distance: Annotated[int, about("Slots forward to it.")]
+    claimants: Annotated[tuple[Claimant, ...], about("In the order that counts.")]
+    shared: Annotated[Division | None, about("Whose turn it is, where claimants share the point.")]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyExplanation:
-    """Where a key goes and why.
+    """The way from a key to its consumer; ``range`` is None where the owner is not decided by ranges."""
 
-    ``owner`` is None if the slot has no owner: the messages wait. ``range`` is the owner's range round the slot, None
-    where the owner is not decided by ranges. ``point`` is set for a ring. ``heirs``: who gets the slot if the owner
-    leaves, then if that one leaves too. ``draining`` is set while the slot waits for another consumer.
-    """
-
-    slot: SlotStep
-    owner: Consumer | None
-    range: HashRange | None
-    point: PointStep | None
-    heirs: tuple[Consumer, ...]
-    draining: DrainingHash | None
+    slot: Annotated[SlotStep, about("The slot.")]
+    owner: Annotated[Consumer | None, about("Who gets it.")]
+    range: Annotated[HashRange | None, about("The owner's range round the slot.")]
+    point: Annotated[PointStep | None, about("The point.")]
+    heirs: Annotated[tuple[Consumer, ...], about("Who follows, then who after that.")]
+    draining: Annotated[DrainingHash | None, about("Set while the slot waits for another consumer.")]
 
 
 def explain_key(
@@ -167,20 +157,15 @@ class WhyNot(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A consumer that does not get the key.
+    """A consumer that does not get the key."""
 
-    It owns ``slots`` slots in ``pieces`` ranges. ``nearest`` is its range nearest to the key's slot, ``away`` slots
-    from it; None without ranges. ``drains`` is set while the slot waits for this consumer, its former owner, to
-    acknowledge.
-    """
-
-    consumer: Consumer
-    why_not: WhyNot
-    slots: int
-    pieces: int
-    nearest: OwnedSlots | None = None
-    away: int | None = None
-    drains: bool = False
+    consumer: Annotated[Consumer, about("The consumer.")]
+    why_not: Annotated[WhyNot, about("What keeps it from getting the key.")]
+    slots: Annotated[int, about("How many slots it owns.", 0)]
+    pieces: Annotated[int, about("In how many ranges.", 0)]
+    nearest: Annotated[OwnedSlots | None, about("Its range that is nearest to the slot.")] = None
+    away: Annotated[int | None, about("How far, in slots.")] = None
+    drains: Annotated[bool, about("Whether the slot waits for it.")] = False
 
 
 def rivals_of(selector: Selector, why: KeyExplanation) -> tuple[Rival, ...]:

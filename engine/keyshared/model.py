@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol, Self
+from typing import Annotated, Final, Protocol, Self
 
+from engine.answer import about
 from engine.errors import Rejection
 from engine.hashing import HASH_SPACE_SIZE, murmur3_32
 from engine.ranges import HashRange
@@ -29,9 +30,9 @@ class Consumer:
     data. Priority levels play no part in Key_Shared.
     """
 
-    consumer_id: int
-    name: str
-    declared: DeclaredRanges | None = None
+    consumer_id: Annotated[int, about("Counts in the order of joining.")]
+    name: Annotated[str, about("Its name.")]
+    declared: Annotated[DeclaredRanges | None, about("The ranges it declares in the mode sticky.")] = None
 
 
 @dataclass(frozen=True, slots=True)

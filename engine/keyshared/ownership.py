@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.keyshared.model import Consumer, RangesById, Selector, SlotSpace, owner_of_key
 from engine.keyshared.ring import RingSelector
 from engine.keyshared.sticky import LegacyStickySelector
@@ -25,9 +27,9 @@ class OwnedSlots:
     The second occurs where consumers share a point, in the two oldest forms of the ring.
     """
 
-    range: HashRange
-    divisor: int = 1
-    remainder: int = 0
+    range: Annotated[HashRange, about("The range.")]
+    divisor: Annotated[int, about("1, or among how many consumers turns are taken.")] = 1
+    remainder: Annotated[int, about("Which turn.")] = 0
 
     @property
     def count(self) -> int:

@@ -29,10 +29,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
 
-from msgspec import Struct
-
+from engine.answer import about
 from engine.errors import Rejection
 from engine.hashing import Division, boost_hash, java_hash_code, java_hash_of_bytes, murmur3_32_raw, utf8, utf16_order
 
@@ -40,7 +40,8 @@ MAX_PARTITIONS: Final = 32_768
 """Up to here every slot of 65536 occurs with every remainder that its own remainder allows, within 31 bits of hash."""
 
 
-class Message(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Message:
     """What a router sees of a message: its partition key, None without one; bytes are a key that was set as bytes.
 
     The size counts for the C++ client's round robin while batching, and for nothing else.
@@ -50,7 +51,8 @@ class Message(Struct, frozen=True):
     size_bytes: int = 0
 
 
-class KeyHash(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class KeyHash:
     """The hash of one client under one name.
 
     ``raw`` takes the bytes that are hashed (``utf16``: the big-endian UTF-16 units of the text, else its UTF-8 form)
@@ -71,7 +73,8 @@ class KeyHash(Struct, frozen=True):
         return self.bits if self.murmur else 0
 
 
-class RoutingClient(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RoutingClient:
     """A client family. ``hashes`` are those a user can choose from by name, the default first.
 
     ``empty_is_key``: a message with the empty key counts as keyed. ``bytes_keys``: what is hashed of a key that was
@@ -123,7 +126,8 @@ ROUTING_CLIENTS: Final[Mapping[str, RoutingClient]] = {
 """Client families by the word that names them."""
 
 
-class KeyRouting(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class KeyRouting:
     """Producers of one client family that route by key: ``client`` is a word of ``ROUTING_CLIENTS``.
 
     ``hashing`` is the name of one of the client's hashes.
@@ -218,7 +222,8 @@ def key_routing(client: str = "java", hashing: str | None = None) -> KeyRouting 
     return Rejection("UnknownValue", f"{hashing[:60]} is not a hash of {family.word}; known: {known}", "hashing")
 
 
-class KeyRoute(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class KeyRoute:
     """The partition of a key, or why it is not decided by the key.
 
     ``hashed`` are the bytes that the client hashes, ``raw`` its hash before its sign or top bit is dealt with,
@@ -286,13 +291,14 @@ def routed_bytes(key: bytes) -> str | bytes:
         return key
 
 
-class OtherRoute(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class OtherRoute:
     """Where another client, or the same one with another hash, sends the key; ``undecided`` as in ``KeyRoute``."""
 
-    client: str
-    hashing: str
-    partition: int | None
-    undecided: str
+    client: Annotated[str, about("The word that names the client family.")]
+    hashing: Annotated[str, about("The name of its hash.")]
+    partition: Annotated[int | None, about("The partition; null where the key does not decide.", 0)]
+    undecided: Annotated[str, about("What decides instead of a hash, empty where one does.")]
 
 
 def other_routes(key: str | bytes | None, routing: KeyRouting, partitions: int) -> tuple[OtherRoute, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from engine.answer import about
 from engine.errors import Rejection
 from engine.hashing import Division
 from engine.routing.clients import KeyRoute, Message, base64_text, route_key
@@ -25,38 +26,34 @@ RouteRule = Literal["key hash", "fixed index", "clock", "counter", "batch counte
 
 @dataclass(frozen=True, slots=True)
 class KeyStep:
-    """From a key to its hash: the text, the bytes that are hashed, the scheme, its own result and Pulsar's.
+    """From a key to its hash."""
 
-    ``data`` is UTF-8, and for Java's JavaStringHash the big-endian UTF-16 code units. ``raw`` is the hash before its
-    sign or top bit is dealt with. ``from_bytes`` is set for a key given as bytes: ``text`` is its base64 form, which is
-    what most clients hash, and None where the bytes themselves are hashed.
-    """
-
-    text: str | None
-    data: bytes
-    hashing: str
-    raw: int
-    value: int
-    from_bytes: bytes | None = None
+    text: Annotated[
+        str | None, about("The key; of bytes their base64 form, or null where the bytes themselves are hashed.")
+    ]
+    data: Annotated[bytes, about("The bytes that are hashed, in hexadecimal: UTF-8, of JavaStringHash UTF-16.")]
+    hashing: Annotated[str, about("The name of the hash.")]
+    raw: Annotated[int, about("The hash before its sign or top bit is dealt with.")]
+    value: Annotated[int, about("What is divided.")]
+    from_bytes: Annotated[bytes | None, about("The key as bytes, in hexadecimal, if it was given so.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class RouteExplanation:
-    """Where a message goes and why.
+    """Where a message goes and why."""
 
-    ``key`` is set where a key decides. ``modulo`` is the last division, None where no number is divided (a fixed index,
-    a single partition). ``chosen`` is the list of a partial router after this message; its entry at the remainder is
-    the partition. ``key_ignored``: there is a key, but the router ignores it or the client does not count it as one.
-    ``sentence`` states the rule with its numbers.
-    """
-
-    partition: int
-    rule: RouteRule
-    key: KeyStep | None
-    modulo: Division | None
-    chosen: tuple[int, ...]
-    key_ignored: bool
-    sentence: str
+    partition: Annotated[int, about("The partition.", 0)]
+    rule: Annotated[RouteRule, about("What decided.")]
+    key: Annotated[KeyStep | None, about("From the key to its hash; null where no key decides.")]
+    modulo: Annotated[Division | None, about("The last division; null where no number is divided.")]
+    chosen: Annotated[
+        tuple[int, ...],
+        about("The list of a partial router after this message; its entry at the remainder is the partition.", 0),
+    ]
+    key_ignored: Annotated[
+        bool, about("Whether there is a key that the router ignores, or that the client does not count as one.")
+    ]
+    sentence: Annotated[str, about("The rule with its numbers.")]
 
 
 def explain_route(

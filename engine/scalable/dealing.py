@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from engine.hashing import utf16_order
 from engine.memo import Remembered
 from engine.scalable.columns import Bools, Ints, SegmentColumns, columns_of, sums
 from engine.scalable.model import Layout
+
+GENERATIONS_TOGETHER: Final = 64
+"""Generations that are gone through in columns; real family trees have fewer."""
 
 
 def waiting(columns: SegmentColumns, drained: Bools) -> Bools:
@@ -29,7 +33,9 @@ def waiting(columns: SegmentColumns, drained: Bools) -> Bools:
     waits = np.zeros(count, bool)
     passed = ~drained
     generation = np.flatnonzero(passed)
-    while generation.size:
+    for _ in range(GENERATIONS_TOGETHER):
+        if not generation.size:
+            return waits
         low, high = first_child[generation], first_child[generation + 1]
         sizes = high - low
         # The positions of all children: each run low .. high, one after another.
@@ -37,6 +43,15 @@ def waiting(columns: SegmentColumns, drained: Bools) -> Bools:
         waits[children[runs]] = True
         generation = np.unique(children[runs][~passed[children[runs]]])
         passed[generation] = True
+    # A line of descent as long as this is followed one by one.
+    rest = generation.tolist()
+    low, high = first_child.tolist(), children.tolist()
+    for one in rest:  # grows on the way
+        for child in high[low[one] : low[one + 1]]:
+            waits[child] = True
+            if not passed[child]:
+                passed[child] = True
+                rest.append(child)
     return waits
 
 

@@ -170,15 +170,53 @@ def prunable(layout: Layout, now_ms: int, retention_ms: int) -> tuple[Segment, .
     )
 
 
+def by_descent(layout: Layout) -> list[int]:
+    """The segments, each after those it descends from; without those that descend from themselves, and what is below.
+
+    O(segments + parents).
+    """
+    children = layout.children()
+    missing = {one: len(layout.parents(segment)) for one, segment in layout.segments.items()}
+    order = [one for one, count in missing.items() if not count]
+    for one in order:  # grows on the way
+        for child in children.get(one, ()):
+            missing[child] -= 1
+            if not missing[child]:
+                order.append(child)
+    return order
+
+
+MERGES_TOGETHER: Final = 4096
+"""Merges that are counted at once, as bits of one number."""
+
+
 def merge_depths(layout: Layout) -> dict[int, int]:
     """For each listed segment the number of merges among it and its ancestors, each counted once.
 
-    A merge is a segment with two listed parents or more. O(segments²) at worst, and nothing without a merge.
+    A merge is a segment with two listed parents or more. Nothing counts above a segment that descends from itself.
+    O(segments + parents), and that again for every ``MERGES_TOGETHER`` merges.
     """
-    merges = {segment.segment_id for segment in layout.segments.values() if len(layout.parents(segment)) > 1}
-    if not merges:
-        return dict.fromkeys(layout.segments, 0)
-    return {one: len(merges.intersection(layout.ancestors(one))) for one in layout.segments}
+    nearest: dict[int, int | None] = {}
+    above: dict[int, list[int]] = {}
+    for one in by_descent(layout):
+        parents = [parent.segment_id for parent in layout.parents(layout.segments[one])]
+        merges = dict.fromkeys(near for parent in parents if (near := nearest[parent]) is not None)
+        if len(parents) > 1:
+            above[one], nearest[one] = list(merges), one
+        else:
+            nearest[one] = next(iter(merges), None)
+    depths = dict.fromkeys(above, 0)
+    numbers = {merge: at for at, merge in enumerate(above)}
+    for first in range(0, len(above), MERGES_TOGETHER):
+        bits: dict[int, int] = {}
+        for merge, nears in above.items():
+            own = 1 << numbers[merge] - first if first <= numbers[merge] < first + MERGES_TOGETHER else 0
+            for near in nears:
+                own |= bits[near]
+            bits[merge] = own
+            depths[merge] += own.bit_count()
+    merged = {one: depths[near] for one, near in nearest.items() if near is not None}
+    return {one: merged.get(one, 0) for one in layout.segments}
 
 
 @dataclass(frozen=True, slots=True)

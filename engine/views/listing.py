@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final
 
 from engine.admin.facts import NotReported, total
 from engine.answer import Column, Kind, about
@@ -98,7 +98,7 @@ class ListedRow:
 class Listing:
     """All rows, the worst first, with where they are from."""
 
-    format: Annotated[Literal["ringside.list/1"], about("Changes when a member goes or changes its meaning.")]
+    FORMAT: ClassVar[str] = "ringside.list/1"
     source: Annotated[str, about("What was opened.")]
     release: Annotated[str, about("The Pulsar release whose rules are used.")]
     rows: Annotated[tuple[ListedRow, ...], about("Subscriptions, and topics with producers, the worst first.")]
@@ -140,7 +140,7 @@ def listing(
         ),
         *(_scalable(each) for each in state.scalable_topics),
     ]
-    return Listing("ringside.list/1", timeline.source, state.release, tuple(sorted(rows, key=_rank)))
+    return Listing(timeline.source, state.release, tuple(sorted(rows, key=_rank)))
 
 
 def _partitions(timeline: Timeline, subscription: Subscription) -> tuple[Share, ...]:

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any, Final
+from typing import Annotated, ClassVar
 
-from msgspec import Meta, to_builtins
-
+from engine.answer import about
 from engine.balance.settings import default_load_settings
 from engine.config import DEFAULTS, ReleaseBehaviour, default_settings, is_dynamic
 from engine.errors import Rejection
 from engine.releases import history_of
 from engine.setting_notes import SETTING_NOTES, UNMODELLED
 
-FORMAT: Final = "ringside.setting/1"
-
 
 @dataclass(frozen=True, slots=True)
 class PastDefault:
     """A default and the releases that brought it."""
 
-    since: Annotated[tuple[str, ...], Meta(description="The first release of each line that has it.")]
-    default: Annotated[str | None, Meta(description="As broker.conf writes it; null where there is no such setting.")]
+    since: Annotated[tuple[str, ...], about("The first release of each line that has it.")]
+    default: Annotated[str | None, about("As broker.conf writes it; null where there is no such setting.")]
 
 
 @dataclass(frozen=True, slots=True)
 class SettingView:
     """A broker setting in one release."""
 
-    name: Annotated[str, Meta(description="As broker.conf spells it.")]
-    release: Annotated[str, Meta(description="The release that default and dynamic are of.")]
-    category: Annotated[str, Meta(description="Pulsar's own category.")]
-    default: Annotated[str | None, Meta(description="As broker.conf writes it; null where there is no such setting.")]
-    dynamic: Annotated[bool, Meta(description="Brokers take another value while they run.")]
-    text: Annotated[str, Meta(description="What it does.")]
-    remark: Annotated[str, Meta(description='Where words elsewhere and the code differ; "" for nowhere.')]
-    source: Annotated[str, Meta(description='The proposal or pull request; "" for none.')]
-    history: Annotated[tuple[PastDefault, ...], Meta(description="Ascending; empty for one default since 2.10.")]
+    FORMAT: ClassVar[str] = "ringside.setting/1"
+    name: Annotated[str, about("As broker.conf spells it.")]
+    release: Annotated[str, about("The release that default and dynamic are of.")]
+    category: Annotated[str, about("Pulsar's own category.")]
+    default: Annotated[str | None, about("As broker.conf writes it; null where there is no such setting.")]
+    dynamic: Annotated[bool, about("Brokers take another value while they run.")]
+    text: Annotated[str, about("What it does.")]
+    remark: Annotated[str, about('Where words elsewhere and the code differ; "" for nowhere.')]
+    source: Annotated[str, about('The proposal or pull request; "" for none.')]
+    history: Annotated[tuple[PastDefault, ...], about("Ascending; empty for one default since 2.10.")]
 
 
 def setting_view(name: str, behaviour: ReleaseBehaviour) -> SettingView | Rejection:
@@ -63,11 +61,6 @@ def setting_view(name: str, behaviour: ReleaseBehaviour) -> SettingView | Reject
             for firsts, default in history_of(name)
         ),
     )
-
-
-def setting_document(view: SettingView) -> dict[str, Any]:
-    """The view as plain values; its schema is that of the class."""
-    return {"format": FORMAT, **to_builtins(view)}
 
 
 def _default_text(name: str, behaviour: ReleaseBehaviour) -> str:

@@ -45,7 +45,7 @@ from engine.cluster.moves import Moves, moves
 from engine.cluster.state import ClusterState, find_key_subscription
 from engine.cluster.timeline import Step, Timeline
 from engine.compare.verdict import verdict_between
-from engine.views.failover.model import EventLine, TimelineView
+from engine.views.failover.model import EventLine, StepKind, TimelineView
 
 EVENTS_SHOWN: Final = 200
 """The latest steps that are listed; older ones stay in the timeline."""
@@ -96,7 +96,7 @@ def first_shown(timeline: Timeline) -> int:
     return max(timeline.cursor - EVENTS_SHOWN, 0)
 
 
-_KINDS: Final[dict[type[Command], str]] = {
+_KINDS: Final[dict[type[Command], StepKind]] = {
     AddConsumer: "add",
     KillConsumer: "kill",
     # To a broker a renamed consumer, or one with a new level, is another consumer.
@@ -137,7 +137,7 @@ _HANDED_OVER: Final = frozenset({"add", "kill"})
 """Kinds of steps after which a dispatcher hands over; after others the broker reloads its topics."""
 
 
-def kind_of(command: Command) -> str:
+def kind_of(command: Command) -> StepKind:
     """The word for a step's glyph."""
     return _KINDS[type(command)]
 

@@ -19,6 +19,7 @@ from pipeline.schemas import (
     BUNDLES,
     CONSUMER_SETS,
     CONSUMERS,
+    FILES,
     LISTED,
     PUBLISHERS,
     SUBSCRIPTIONS,
@@ -40,6 +41,7 @@ MODULES: Final = {
     "bundles": "bundles",
     "lint": "lint",
     "balance": "balance",
+    "scalable": "scalable",
     "report": "reporting",
     "run": "everything",
     "watch": "watching",
@@ -54,10 +56,17 @@ NEEDS: Final[Mapping[str, tuple[Table, ...]]] = {
     "assign": (SUBSCRIPTIONS, CONSUMER_SETS),
     "bundles": (TOPICS, LISTED, BUNDLES, BUNDLE_REPORTS),
     "lint": (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS),
+    "scalable": (ANSWERS, FILES),
     "report": (TOPICS, SUBSCRIPTIONS),
 }
 """Job -> the tables of an import that it cannot do without."""
-_GOES_THROUGH: Final = {"assign": "subscriptions", "bundles": "topics", "lint": "subscriptions", "report": "topics"}
+_GOES_THROUGH: Final = {
+    "assign": "subscriptions",
+    "bundles": "topics",
+    "lint": "subscriptions",
+    "scalable": "answers",
+    "report": "topics",
+}
 
 
 def _rows_of(job: str, tables: Tables) -> int:

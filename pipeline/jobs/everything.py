@@ -17,6 +17,7 @@ from pipeline.jobs import importing, job_called
 from pipeline.jobs.balance import has_loads
 from pipeline.jobs.options import IN_RUN, OF_RUN, check_names, known_to
 from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.jobs.scalable import has_scalable_topics
 from pipeline.progress import Watch
 from pipeline.reading.consumer_lists import has_key_shared
 from pipeline.reading.traces import has_traces
@@ -113,6 +114,8 @@ class _Run:
                 missing = "neither a trace nor a Key_Shared subscription"
             elif job == "balance" and not has_loads(self.draft):
                 missing = "neither a load report nor metrics in place of one"
+            elif job == "scalable" and not has_scalable_topics(self.draft):
+                continue  # most fleets have none, and no answer is missing
             if missing:
                 self.options.say(f"{job}: left out, there is {missing}")
             else:

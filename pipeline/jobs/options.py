@@ -34,6 +34,7 @@ OWN: Final[Mapping[str, tuple[str, ...]]] = {
     "bundles": ("listed", "pulsar"),
     "lint": ("pulsar", "load-manager"),
     "balance": ("cycles", "shedder", "placement", "seed", CLUSTERS, "pulsar", MAX_INPUT),
+    "scalable": (),
     "report": ("top",),
     "watch": (CLUSTERS, "every", "files", "flag", KEEP, "pulsar", MAX_INPUT),
 }
@@ -45,7 +46,7 @@ SETTINGS_OF: Final[Mapping[str, Collection[str]]] = {
     "balance": LOAD_SETTING_DEFAULTS,
 }
 """Job -> the broker settings that it takes, by their exact names."""
-IN_RUN: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "report")
+IN_RUN: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "scalable", "report")
 """The jobs of ``run``, in their order."""
 LOAD_MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
 SPARK: Final = "spark."

@@ -32,6 +32,7 @@ from engine.views.fleet.summary import (
     WorstBroker,
     WorstBundle,
     WorstNamespace,
+    WorstScalableTopic,
     WorstSubscription,
     summary_text,
 )
@@ -53,6 +54,7 @@ from pipeline.schemas import (
     LISTED,
     PUBLISHERS,
     QUARANTINE,
+    SCALE_FORECAST,
     SUBSCRIPTION_LOADS,
     SUBSCRIPTIONS,
     TOPICS,
@@ -82,7 +84,7 @@ JOB: Final = "report"
 _SUMMED: Final = (*RATES, *SIZES, "partitioned_topics")
 _OF_GROUPS: Final = ("topics", "msg_rate_in", "msg_rate_out", *SIZES)
 _MOST_TENANTS: Final = 1_000
-_JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance")
+_JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "scalable")
 _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
 
 
@@ -165,6 +167,7 @@ class _Report:
             worst_brokers=tuple(self._first(self._source, BALANCE_BROKERS, WorstBroker, top)),
             next_unloads=tuple(self._first(self._source, BALANCE_UNLOADS, NextUnload, top, ("cycle", "=", 1))),
             balance_loops=tuple(self._first(self._source, BALANCE_LOOPS, BalanceLoop, top)),
+            worst_scalable_topics=tuple(self._first(self._source, SCALE_FORECAST, WorstScalableTopic, top)),
             worst_bundles=self._bundles(top),
             findings=self._findings(),
             quarantine=self._quarantine(),

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.kinds import AnswerKind
+from engine.admin.kinds import SCALABLE_KINDS, AnswerKind
 from engine.admin.requests import TOPIC_POLICIES, AdminRequest
 from engine.admin.text import raw_object
 from engine.errors import Problem
@@ -33,6 +33,7 @@ _OF_TOPICS: Final = (
     AnswerKind.POLICIES,
     AnswerKind.TOPIC_LIST,
     AnswerKind.MANY,
+    *SCALABLE_KINDS,
 )
 _BY_TOPIC: Final = (AnswerKind.NAMED_STATS, AnswerKind.NAMED_INTERNAL_STATS)
 _OF_ALL: Final = (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO)

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from msgspec import structs
-
 from engine.cluster.keys.state import KeySubscription, SharingMode, set_of
 from engine.cluster.state import behaviour_in, subscription_keys
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings, ignored_setting
@@ -304,7 +302,7 @@ def _reported(session: Session, key: str, selector: Selector) -> ReportedView | 
     if subject is None:
         return None
     rows = [(consumer.consumer_id, consumer.name) for consumer in selector.consumers]
-    return reported.view(reported.last, structs.replace(subject, rows=rows), session.timeline.cursor)
+    return reported.view(reported.last, replace(subject, rows=rows), session.timeline.cursor)
 
 
 def chosen_subscription(candidates: Sequence[KeySubscription], wanted: str | None, path: str) -> KeySubscription:

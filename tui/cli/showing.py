@@ -110,14 +110,14 @@ def print_session(session: Session, output: Output) -> None:
     write_page(lines, ascii_only=output.ascii_only)
 
 
-def session_document(session: Session) -> dict[str, Any]:
+def session_document(session: Session) -> Any:
     """The session's present view as plain values."""
     from tui.cli.session import shown_in
 
     return document_of(shown_in(session))
 
 
-def document_of(shown: Shown) -> dict[str, Any]:
+def document_of(shown: Shown) -> Any:
     """What is shown, as plain values: what brokers reported, a scalable topic, producers, keys, or the dashboard."""
     from engine.documents import document
     from engine.views.failover.document import dashboard_document
@@ -129,8 +129,7 @@ def document_of(shown: Shown) -> dict[str, Any]:
         return subscription_document(shown.reported_view)
     scalable = shown.scalable_view_of("")
     if scalable is not None:
-        plain: dict[str, Any] = document(scalable.view)
-        return plain
+        return document(scalable.view)
     if shown.producers_view is not None:
         return producers_document(shown.producers_view, shown.producer_statistics())
     return dashboard_document(shown.failover_view) if shown.keys_view is None else keys_document(shown.keys_view)

@@ -207,7 +207,39 @@ BROKERS: Final = FleetList(
     hot=(0.5, 1.0),
     filter_example="next>0",
 )
-LISTS: Final = (SUBSCRIPTIONS, NAMESPACES, FINDINGS, SET_ASIDE, BROKERS)
+SCALABLE: Final = FleetList(
+    "scale_forecast",
+    "scalable",
+    "scalable topic",
+    (
+        _CLUSTER,
+        FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 5),
+        FleetColumn("topic", "topic", "name", _NAME_CELLS, 0),
+        FleetColumn("score", "score", "times", 8, 0, "the greatest rate over its split limit: above 1 it is split"),
+        FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 2),
+        FleetColumn("blocked", "blocked", "count", 9, 0, "segments that wait for an older one"),
+        FleetColumn("stuck", "stuck", "count", 7, 4, "segments in a hand-over that never ends"),
+        FleetColumn("unattached", "unread", "count", 8, 4, "segments that are dealt and that nobody reads"),
+        FleetColumn("idle", "idle", "count", 7, 1, "connected consumers without a segment"),
+        FleetColumn("consumers", "cons", "count", 7, 3, "consumers of all subscriptions"),
+        FleetColumn("segments", "segs", "count", 7, 3, "active segments"),
+        FleetColumn("backlog", "backlog", "count", 10, 6, "messages not yet acknowledged"),
+        FleetColumn("next", "next", "word", 9, 2, "what the next evaluation does"),
+        FleetColumn("reason", "reason", "word", 22, 7, "why, in Pulsar's word"),
+        FleetColumn("flaps", "flaps/h", "count", 9, 8, "splits, merges and rebuckets within an hour"),
+        FleetColumn("sealed", "sealed", "count", 8, 9, "sealed segments that are still listed"),
+    ),
+    "score",
+    "Worst first: hand-overs that never end, segments that nobody reads, that wait. enter opens one.",
+    hot=(0.8, 1.2),
+    filter_example="blocked>0",
+)
+LISTS: Final = (SUBSCRIPTIONS, NAMESPACES, FINDINGS, SET_ASIDE, BROKERS, SCALABLE)
+
+
+def is_shown(fleet_list: FleetList, listed: Mapping[str, int]) -> bool:
+    """Whether a list has a place on the screen: most fleets have no scalable topic."""
+    return fleet_list is not SCALABLE or bool(listed.get(SCALABLE.table))
 
 
 @dataclass(frozen=True, slots=True)

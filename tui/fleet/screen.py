@@ -18,7 +18,7 @@ from engine.text import counted
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.fleet.bindings import BINDINGS, help_groups
-from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
+from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SCALABLE, SUBSCRIPTIONS, FleetList, is_shown, placed
 from tui.fleet.lines import FleetSpread, fleet_line, heading
 from tui.fleet.words import fleet_sentence, tabs_text
 from tui.kit.columns import Lines
@@ -209,7 +209,7 @@ class FleetScreen(RingsideScreen[None]):
 
     def _is_cheap(self, fleet_list: FleetList) -> bool:
         # The summary counts findings and what was set aside; without one the tables are counted.
-        return fleet_list in (SUBSCRIPTIONS, NAMESPACES, BROKERS) or self._results.summary is None
+        return fleet_list in (SUBSCRIPTIONS, NAMESPACES, BROKERS, SCALABLE) or self._results.summary is None
 
     def on_resize(self) -> None:
         """Fit bars and words to the window."""
@@ -235,8 +235,10 @@ class FleetScreen(RingsideScreen[None]):
         self._show_list(chosen)
 
     def action_next_list(self, by: int) -> None:
-        tables = [fleet_list.table for fleet_list in LISTS]
-        self.action_list((tables.index(self._shown.table) + by) % len(LISTS))
+        listed = {SCALABLE.table: len(self._results.listing(SCALABLE.table))}
+        shown = [at for at, fleet_list in enumerate(LISTS) if is_shown(fleet_list, listed)]
+        now = next(place for place, at in enumerate(shown) if LISTS[at].table == self._shown.table)
+        self.action_list(shown[(now + by) % len(shown)])
 
     def action_sort(self, by: int) -> None:
         names = [sortable.name for sortable in self._shown.sortable]
@@ -352,6 +354,9 @@ class FleetScreen(RingsideScreen[None]):
             self.say("refusal", "What was set aside cannot be opened: see below what to do, then run the jobs again.")
         elif self._shown.table == BROKERS.table:
             self.post_message(self.Opened(Chosen(str(row["cluster"]))))
+        elif self._shown.table == SCALABLE.table:
+            place = str(row["cluster"]), str(row["namespace"])
+            self.post_message(self.Opened(Chosen(*place, topic=str(row["topic"]))))
         elif not row["namespace"]:
             self.say("refusal", "This finding is of no namespace, so there is nothing to open.")
         else:

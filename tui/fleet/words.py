@@ -12,7 +12,18 @@ from engine.keyshared.luck import Verdict
 from engine.text import counted
 from engine.views.fleet.summary import FleetSummary, FleetTotals
 from themes.palettes import Palette, hex_colour
-from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
+from tui.fleet.columns import (
+    BROKERS,
+    FINDINGS,
+    LISTS,
+    NAMESPACES,
+    SCALABLE,
+    SET_ASIDE,
+    SUBSCRIPTIONS,
+    FleetList,
+    is_shown,
+    severity_style,
+)
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
 from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name, sparkline
@@ -88,6 +99,8 @@ def _tabs(
 ) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     for digit, fleet_list in enumerate(LISTS, 1):
+        if not is_shown(fleet_list, listed):
+            continue
         chosen = fleet_list.table == shown.table
         gap = " " if chosen and brief < _NEWS_ONLY else ""
         text.append(f" {digit} {fleet_list.title}{gap}", "bold reverse" if chosen else "")
@@ -137,6 +150,8 @@ def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
         return [_namespace(row)]
     if shown.table == BROKERS.table:
         return [_broker(row)]
+    if shown.table == SCALABLE.table:
+        return [_scalable(row)]
     return _finding(row) if shown.table == FINDINGS.table else _problem(row)
 
 
@@ -212,6 +227,24 @@ def _broker(row: Mapping[str, Any]) -> str:
     if row["gained"]:
         back = f", {row['loops']:,} of them for the second time" if row["loops"] else ""
         parts.append(f"{counted(row['gained'], 'bundle')} arrive{back}")
+    return "; ".join(parts)
+
+
+def _scalable(row: Mapping[str, Any]) -> str:
+    parts = [
+        f"{_cluster(row)}{safe_name(row['topic'])}: {counted(row['segments'], 'segment')},"
+        f" {counted(row['consumers'], 'consumer')}" + (f", {row['idle']:,} idle" if row["idle"] else "")
+    ]
+    for name, words in (
+        ("stuck", "in a hand-over that never ends"),
+        ("unattached", "without a consumer"),
+        ("blocked", "waiting for older ones"),
+    ):
+        parts += [f"{counted(row[name], 'segment')} {words}"] if row[name] else []
+    parts += [f"score {row['score']:,.2f}"] if row["score"] is not None else []
+    parts += [f"{quantity(row['backlog'])} messages wait"] if row["backlog"] else []
+    reason = f" ({row['reason']})" if row["reason"] else ""
+    parts.append(f"next: {row['next']}{reason}")
     return "; ".join(parts)
 
 

@@ -50,10 +50,10 @@ def wait_line(wait: WaitRow, rows: Sequence[KeyConsumerRow], width: int, colours
     append_tag(text, wait.owner, rows, colours, 4)
     start = text.cell_len
     if wait.holders:
-        who, count = wait.holders[0]
-        tag = append_tag(text, who, rows, colours, 0)
+        first = wait.holders[0]
+        tag = append_tag(text, first.consumer, rows, colours, 0)
         more = "…" if len(wait.holders) > 1 else ""
-        text.append(f"{' ' if tag else ''}{quantity(count)}{more}")
+        text.append(f"{' ' if tag else ''}{quantity(first.unacked)}{more}")
     elif width < _WHY_FROM:
         text.append(shorten_middle(wait.reason, max(9, width - start)), dim)
     text.pad_right(max(0, 9 - (text.cell_len - start)))

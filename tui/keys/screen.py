@@ -14,6 +14,7 @@ from textual.reactive import var
 from textual.widget import Widget
 
 from engine.cluster.commands import Acknowledge, AddConsumer, PassTime, SendKeys, ShareKeys
+from engine.cluster.keys.state import SharingMode
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
 from engine.text import counted
@@ -256,7 +257,7 @@ class KeysScreen(DashboardScreen[KeysView]):
                 self.store.shown.title,
                 next_name(row.name for row in self.consumers),
                 self._add,
-                ranges=proposed if status.mode == "sticky" else None,
+                ranges=proposed if status.mode is SharingMode.STICKY else None,
                 note=_ALL_STOP if status.client_side and self.consumers else "",
             )
         )
@@ -345,7 +346,7 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     def action_mode(self) -> None:
         status, title = self.now.status, self.store.shown.title
-        self.app.push_screen(ShareKeysScreen(status.subscription, title, status.mode, status.points, self._share))
+        self.app.push_screen(ShareKeysScreen(status.subscription, title, status.mode.value, status.points, self._share))
 
     def _share(self, command: ShareKeys) -> Rejection | None:
         return self.done(self.store.submit(command))

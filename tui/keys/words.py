@@ -71,7 +71,7 @@ def mode_in_few_words(view: KeysView) -> tuple[str, ...]:
     """The mode in two words or three, for the middle of a small ring."""
     if not view.consumers:
         return ("nobody",)
-    return _SHORT_RULES[view.status.mode], f"of {len(view.consumers)}"
+    return _SHORT_RULES[view.status.mode.value], f"of {len(view.consumers)}"
 
 
 def name_at(view: KeysView, position: int) -> str:
@@ -108,7 +108,9 @@ def wait_sentence(view: KeysView, wait: WaitRow) -> str:
     what = f"{counted(wait.messages, 'message')} of {keys_shown(wait.keys)}{where} {verb}"
     whom = f" for {name_at(view, wait.owner)}" if wait.owner >= 0 else ""
     since = f" since {wait.since_ms:,} ms" if wait.since_ms >= 0 else ""
-    held = ", ".join(f"{name_at(view, who)} holds {counted(count, 'message')}" for who, count in wait.holders)
+    held = ", ".join(
+        f"{name_at(view, holder.consumer)} holds {counted(holder.unacked, 'message')}" for holder in wait.holders
+    )
     tried = f" {counted(wait.blocked_attempts, 'attempt')} blocked." if wait.blocked_attempts else ""
     return f"{what}{whom}{since}: {wait.reason}{f', {held}' if held else ''}. It ends when {_when(wait)}.{tried}"
 
@@ -189,7 +191,7 @@ def keys_foot_texts(foot: KeysFoot) -> tuple[str, ...]:
 
 def mode_parts(status: KeysStatus) -> tuple[str, ...]:
     """The mode in words, with the label that a technique of clients must carry; shorter forms follow."""
-    name = mode_name(status.mode)
+    name = mode_name(status.mode.value)
     if status.client_side:
         return f"{name} ({CLIENT_SIDE})", f"{name} (client-side)"
     return (name,)
@@ -222,7 +224,7 @@ def keys_state_hint(view: KeysView) -> str:
     if not view.foot.keys:
         return "No key is known yet. Press t to send a message with a key, f to ask where one would go."
     count = counted(len(view.consumers), "consumer")
-    share = f"{counted(view.foot.keys, 'key')} on {count}, {mode_name(view.status.mode)}."
+    share = f"{counted(view.foot.keys, 'key')} on {count}, {mode_name(view.status.mode.value)}."
     return f"{share} f asks where a key goes, t sends one, m changes the mode."
 
 
@@ -242,7 +244,7 @@ def _next(event: EventLine, view: KeysView) -> str:
         wait = view.waits[0]
         waiting = f"{counted(view.foot.waiting, 'message')} {_wait(view)}"
         if wait.holders:
-            return f"{waiting}, first for {name_at(view, wait.holders[0][0])}: select it and press o. f says why."
+            return f"{waiting}, first for {name_at(view, wait.holders[0].consumer)}: select it and press o. f says why."
         return f"{waiting}: {wait.reason}. {'Key . lets time pass' if comes_with_time(wait) else 'f says why'}."
     if event.kind in ("send", "wait"):
         return "Try x or a now: a key that moves waits for its former consumer. o acknowledges."

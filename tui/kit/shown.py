@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from msgspec import structs
-
 from engine.cluster.commands import Command
 from engine.cluster.state import ClusterState, Subscription, shown_places
 from engine.cluster.timeline import Timeline
@@ -170,7 +168,7 @@ class Shown:
     def failover_view(self) -> DashboardView:
         """The view of the Failover subscription that is shown, or was before something else."""
         view = dashboard_view(self.timeline, subscription=self.failover, problems=self._problems, notes=self._notes)
-        view = structs.replace(view, status=structs.replace(view.status, subscriptions=self.places.keys))
+        view = replace(view, status=replace(view.status, subscriptions=self.places.keys))
         subject = subject_of(self.timeline, view.status.subscription)
         if subject is not None:
             view = with_reported(view, self._reported, self._moment, subject)

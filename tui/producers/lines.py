@@ -65,7 +65,7 @@ def statistics_line(statistics: StatisticsView, at: int, width: int, colours: Pa
     """The entry of each list at this place."""
     left, right = _halves(width)
     text = Text(no_wrap=True)
-    for rows, cells in ((statistics.by_name, left), (statistics.by_position, right)):
+    for rows, cells in ((statistics.by_name.entries, left), (statistics.by_position.entries, right)):
         text.append_text(_entry(rows[at] if at < len(rows) else None, cells, colours))
     return text
 

@@ -111,7 +111,7 @@ def picture_of(view: ProducersView, selected: int, column: int, *, by_producer: 
         colours=tuple(row.colour for row in rows),
         selected=selected,
         column=column,
-        failing=tuple(partition for partition, _ in view.partitions.failing),
+        failing=tuple(one.partition for one in view.partitions.failing),
         new_from=view.partitions.new_from,
         by_producer=by_producer,
         objects=view.partitions.producers,
@@ -132,7 +132,7 @@ def partition_sentence(view: ProducersView, at: int) -> str:
     partitions, rates = view.partitions, view.rates
     if not 0 <= at < partitions.count:
         return ""
-    down = ", not served" if any(partition == at for partition, _ in partitions.failing) else ""
+    down = ", not served" if any(one.partition == at for one in partitions.failing) else ""
     pending = int(partitions.pending[at])
     waits = f", {pending:,} waiting" if pending else ""
     producers, messages = int(partitions.producers[at]), int(partitions.messages[at])

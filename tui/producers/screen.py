@@ -253,7 +253,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         return self.done(self.store.submit(RepartitionTopic(self.now.status.topic, int(text[:12]))))
 
     def action_serve(self) -> None:
-        topic, failing = self.now.status.topic, dict(self.now.partitions.failing)
+        topic, failing = self.now.status.topic, {one.partition: one.error for one in self.now.partitions.failing}
         # A partition that fails already recovers; any other one fails.
         command = (RecoverPartition if self.column in failing else FailPartition)(topic, self.column)
         self.complain(self.store.submit(command))
@@ -313,7 +313,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
             return
         set_title(panel, statistics_title(statistics))
         table.lines = Lines(
-            max(len(statistics.by_name), len(statistics.by_position)),
+            max(len(statistics.by_name.entries), len(statistics.by_position.entries)),
             lambda index, width: statistics_line(statistics, index, width, colours),
             lambda width: statistics_heading(statistics, width),
         )
@@ -352,7 +352,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     def action_notices(self) -> None:
         view = self.now
         notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
-        failing = [KeyHelp(f"{partition}", error) for partition, error in view.partitions.failing[:10]]
+        failing = [KeyHelp(f"{one.partition}", one.error) for one in view.partitions.failing[:10]]
         groups = [
             ("what you are looking at", [KeyHelp("", state_hint(view))]),
             ("statistics", [KeyHelp("", self.statistics.sentence)] if self.statistics is not None else []),

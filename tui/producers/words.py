@@ -61,7 +61,7 @@ def foot_texts(foot: ProducersFoot) -> tuple[str, ...]:
 
 def statistics_title(statistics: StatisticsView) -> str:
     """How the lists are merged, and how right that is."""
-    rows = statistics.by_name if statistics.in_force == "by name" else statistics.by_position
+    rows = (statistics.by_name if statistics.in_force == "by name" else statistics.by_position).entries
     mixed = sum(row.mixture for row in rows)
     right = f"{counted(mixed, 'entry', 'adds', 'add')} several producers up" if mixed else "each entry is one producer"
     return f"4 statistics {statistics.in_force}: {right}"
@@ -89,7 +89,7 @@ def name_at(view: ProducersView, number: int) -> str:
 def key_places(growth: KeyGrowth) -> str:
     """Where a key goes from Java and from Python, with where it went before the last step.
 
-    >>> key_places(KeyGrowth("k0", (), (), (1, 5), (3, 3)))
+    >>> key_places(KeyGrowth("k0", {}, {}, (1, 5), (3, 3)))
     'Java 1 → 5, Python 3: the clients disagree'
     """
 

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.admin.facts import BundleList, ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
+from engine.admin.files import AnswerFile
+from engine.admin.moments import Moment, read_moments
 from engine.admin.text import SET_ASIDE
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
@@ -16,6 +18,7 @@ from engine.errors import InputError, Problem, Rejection
 from engine.names import refuse_namespace, topic_fault
 from engine.scenarios.opening import FleetPart
 from engine.scenarios.subscriptions import KEY_SHARED
+from engine.text import natural_key
 from engine.views.fleet.runs import ResultFolder
 from tui.sources.fleet_tables import read_table
 
@@ -73,6 +76,24 @@ def part_of(
         problems=problems,
     )
     return FleetPart(snapshot, listed_flag, subscription, left_out)
+
+
+def moments_of(folder: ResultFolder, cluster: str, namespace: str) -> tuple[Moment, ...]:
+    """The answers about a namespace of a cluster that the import kept, as their moments.
+
+    Scalable topics are opened from them. Raises ``InputError`` where there are none.
+    """
+    rows = read_table(
+        folder,
+        "answers",
+        ("namespace", "file", "body"),
+        [("cluster", "=", cluster), ("namespace", "in", [namespace, ""])],
+    )
+    names, bodies = rows.column("file").to_pylist(), rows.column("body").to_pylist()
+    if namespace not in rows.column("namespace").to_pylist():
+        raise InputError(f"{folder.name}: the import kept no answer about {namespace}")
+    files = [AnswerFile(name, body) for name, body in zip(names, bodies, strict=True)]
+    return read_moments(*sorted(files, key=lambda file: natural_key(file.name)))
 
 
 def _topics(

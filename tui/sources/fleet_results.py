@@ -23,12 +23,14 @@ NAMESPACES: Final = "worst_namespaces"
 FINDINGS: Final = "findings"
 SET_ASIDE: Final = "quarantine"
 BROKERS: Final = "balance_brokers"
+SCALABLE: Final = "scale_forecast"
 SEARCHED: Final[Mapping[str, tuple[str, ...]]] = {
     SUBSCRIPTIONS: ("cluster", "namespace", "subscription"),
     NAMESPACES: ("cluster", "namespace"),
     FINDINGS: ("rule", "cluster", "namespace", "subscription", "bundle", "topic", "consumer"),
     SET_ASIDE: ("cluster", "file", "place", "reason", "table"),
     BROKERS: ("cluster", "broker", "next_outcome"),
+    SCALABLE: ("cluster", "topic", "next", "reason"),
 }
 """In which columns of a list a filter looks for parts of names."""
 REPEATED: Final = (
@@ -115,7 +117,7 @@ class FleetResults:
         # The job report may have failed where others did not, or only the brokers were asked for. Its tables are
         # required where the folder has no other result.
         others = (FINDINGS, SET_ASIDE, BROKERS)
-        optional = name in (FINDINGS, SET_ASIDE, BROKERS) or any(self.folder.has(other) for other in others)
+        optional = name in (FINDINGS, SET_ASIDE, BROKERS, SCALABLE) or any(self.folder.has(other) for other in others)
         if optional and not self.folder.has(name):
             return empty_table(name)
         return read_table(self.folder, name, repeated=REPEATED)
@@ -126,4 +128,5 @@ def read_results(folder: ResultFolder) -> FleetResults:
     results = FleetResults(folder)
     results.listing(SUBSCRIPTIONS)
     results.listing(NAMESPACES)
+    results.listing(SCALABLE)
     return results

@@ -47,6 +47,10 @@ _DECLARED: Final[Mapping[str, str]] = {
     " bundles_after: whole, topics: whole, msg_rate: real, throughput: real, next_unloads: whole, unloads: whole,"
     " gained: whole, topics_interrupted: whole, loops: whole, next_outcome: text, measure: text?*, figure: real?,"
     " limit: real?, shedder: text",
+    "scale_forecast": "cluster: text, namespace: text, topic: text, blocked: whole, stuck: whole, unattached: whole,"
+    " consumers: whole, idle: whole, segments: whole, sealed: whole, score: real?, flaps: whole?, backlog: whole,"
+    " next: text, reason: text",
+    "answers": "cluster: text, namespace: text, body: bytes, file: text",
     "balance_answers": "cluster: text, broker: text, body: bytes, file: text",
     "subscriptions": "cluster: text, subscription: text, topic: text, partitioned_topic: text, type: text,"
     " consumer_set: whole,"

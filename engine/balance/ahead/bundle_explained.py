@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from engine.answer import about
 from engine.balance.ahead.extensible import ExtensibleAhead
 from engine.balance.ahead.forecast import MAX_MINUTES, shed_ahead
 from engine.balance.ahead.model import AheadCycle, LoadWorld, ShedStart
@@ -44,61 +45,87 @@ MOST_CYCLES = 20
 
 @dataclass(frozen=True, slots=True)
 class BrokerExplained:
-    """One broker. ``filter`` is the one that left it out, "" for a candidate and where isolation forbids it.
+    """One broker; ``compared`` is infinite for an overloaded one."""
 
-    ``chance`` that the strategy answers it. ``compared`` is what the strategy compares of it: long-term messages/s
-    (infinite for an overloaded broker), the averaged usage, or the published load as a share; None where it compares
-    nothing. ``usage`` is its largest weighted resource, ``msgs_per_sec`` what it reports, ``topics`` all of it;
-    ``long_term_msgs_per_sec`` is the average over its bundles, which only the modular leader keeps.
-    ``of_namespace``: how many bundles of the namespace it has.
-    """
-
-    broker: str
-    outcome: Outcome
-    filter: str
-    chance: float
-    compared: float | None
-    usage: float
-    msgs_per_sec: float
-    long_term_msgs_per_sec: float | None
-    topics: int
-    of_namespace: int
-    owns: bool
+    broker: Annotated[str, about("Its id.")]
+    outcome: Annotated[Outcome, about("Whether it may own the bundle.")]
+    filter: Annotated[str, about("The filter that left it out, or nothing.")]
+    chance: Annotated[float, about("How likely the strategy answers it.", 0, 1.000001)]
+    compared: Annotated[
+        float | None,
+        about(
+            "What the strategy compares: long-term messages/s, the averaged usage, or the published load as a "
+            "share; null where it compares nothing, or is overloaded."
+        ),
+    ]
+    usage: Annotated[float, about("Its largest weighted resource as a share.", nan=True)]
+    msgs_per_sec: Annotated[float, about("Messages/s, in plus out.", nan=True)]
+    long_term_msgs_per_sec: Annotated[
+        float | None,
+        about("The long-term average of its bundles; null for the extensible load manager, which keeps none."),
+    ]
+    topics: Annotated[int, about("Its topics.", 0)]
+    of_namespace: Annotated[int, about("How many bundles of the namespace it has.", 0)]
+    owns: Annotated[bool, about("Whether it has the bundle now.")]
 
 
 @dataclass(frozen=True, slots=True)
 class BundleExplained:
-    """``reason`` is how the strategy came to its answers; ``strategy`` the class that was asked.
+    """How the strategy answers for a bundle, and what a cycle makes of it; None where nothing came to that.
 
-    ``compared_limit``: a broker is drawn first if what is compared of it is not above this; None where the least wins
-    or nothing is compared. ``stats``: what the owner reports of the bundle.
-
-    What cycle ``cycle`` makes of the bundle: ``broker_verdict`` of its owner, with ``figure`` and ``limit`` of
-    ``measure`` that were compared, ``need`` of ``need_measure`` that is not worth an unload below ``least``, the
-    ``verdict`` of the bundle itself, what became ``unload`` of it (modular), and where it goes; each None where nothing
-    came to that. ``skipped``: why the cycle looked at nothing.
+    ``stats``: what the owner reports of the bundle.
     """
 
-    bundle: str
-    owner: str | None
-    load_manager: LoadManager
-    strategy: str
-    reason: PlacementReason
-    compared_limit: float | None
-    brokers: tuple[BrokerExplained, ...]
-    shedder: str
-    cycle: int
-    skipped: Skipped | None
-    broker_verdict: BrokerOutcome | PairOutcome | OwnerInCycle | None
-    measure: Comparison | Literal["load"] | None
-    figure: float | None
-    limit: float | None
-    need: float | None
-    need_measure: TrafficMeasure | None
-    least: float | None
-    verdict: BundleOutcome | TopBundleOutcome | Literal["not-reported"] | None
-    unload: UnloadOutcome | None
-    destination: str | None
+    bundle: Annotated[str, about("Its full name.")]
+    owner: Annotated[str | None, about("The broker that reports it.")]
+    load_manager: Annotated[LoadManager, about("Whose rules these are.")]
+    strategy: Annotated[str, about("The placement strategy that was asked.")]
+    reason: Annotated[PlacementReason, about("How it came to its answers.")]
+    compared_limit: Annotated[
+        float | None,
+        about(
+            "A broker is drawn first if what is compared of it is not above this; null where the least wins or "
+            "nothing is compared."
+        ),
+    ]
+    brokers: Annotated[tuple[BrokerExplained, ...], about("Every broker, in the order of their reports.")]
+    shedder: Annotated[str, about("The shedding strategy.")]
+    cycle: Annotated[
+        int,
+        about(
+            "The cycle that the members below are about: the next one; of the extensible load manager the first "
+            "that looks at pairs.",
+            1,
+        ),
+    ]
+    skipped: Annotated[Skipped | None, about("Why the cycle moved nothing at all.")]
+    broker_verdict: Annotated[
+        BrokerOutcome | PairOutcome | OwnerInCycle | None,
+        about(
+            "What the cycle makes of the owner; of the extensible load manager what became of its pair, takes for "
+            "the emptier broker of one, not-paired for one in none."
+        ),
+    ]
+    measure: Annotated[
+        Comparison | Literal["load"] | None, about("What figure and limit are; null where nothing was compared.")
+    ]
+    figure: Annotated[float | None, about("What the shedder compares: of a pair the owner's load.")]
+    limit: Annotated[float | None, about("With what: of a pair the other broker's load.")]
+    need: Annotated[
+        float | None, about("The messages/s or bytes/s that the broker should lose, 0 where it did not come to that.")
+    ]
+    need_measure: Annotated[TrafficMeasure | None, about("Of which the need and the least are.")]
+    least: Annotated[float | None, about("Less is not worth an unload; 0 without such a limit.")]
+    verdict: Annotated[
+        BundleOutcome | TopBundleOutcome | Literal["not-reported"] | None,
+        about("What the cycle makes of the bundle; not-reported: it is not among the largest that its broker reports."),
+    ]
+    unload: Annotated[
+        UnloadOutcome | None, about("What becomes of its unload; always null for the extensible load manager.")
+    ]
+    destination: Annotated[
+        str | None, about("The broker it goes to in this forecast; another draw may give another one.")
+    ]
     stats: BundleStats
 
 

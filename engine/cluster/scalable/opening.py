@@ -16,7 +16,7 @@ from engine.cluster.scalable.running import Happening, Running, begun
 from engine.hashing import utf16_order
 from engine.memo import Remembered
 from engine.scalable.coordinator import Coordinator
-from engine.scalable.layout import Clocks
+from engine.scalable.layout import Clocks, by_descent
 from engine.scalable.load_reports import Rates
 from engine.scalable.model import RING_SIZE, Layout, backing_topic
 from engine.scalable.reported import is_reader, kind_of, known_drained, loads_of, rates_of, seen_on, settings_of
@@ -35,6 +35,8 @@ from engine.scalable.statistics import (
 
 MAX_SEGMENTS: Final = RING_SIZE * 2
 MAX_BUCKETS: Final = 1 << 22
+MAX_PLACES: Final = 1 << 20
+"""Segments times subscriptions."""
 
 
 def seen_event(
@@ -68,6 +70,10 @@ def running_of(event: ScalableSeen) -> Running | str:
         for key, one in layout.segments.items()
     ):
         return f"{event.topic!r} has a segment beyond the ring, or under another id"
+    if len(segments) * len(statistics.subscriptions) > MAX_PLACES:
+        return f"{event.topic!r} has too many subscriptions for so many segments"
+    if len(by_descent(layout)) < len(segments):
+        return f"{event.topic!r} has segments that descend from themselves"
     loads = loads_of(statistics, event.now_ms)
     listed = {one: statistics.layout.segments.get(str(one), ListedSegment()) for one in layout.segments}
     subscriptions = {name: each for name, each in statistics.subscriptions.items() if not is_reader(name)}

@@ -80,7 +80,7 @@ def key_text_unmet(kind: str, subject: tuple[str, ...], timeline: Timeline, key:
         case "blocked":
             return _unmet_blocked(view, *subject)
         case "mode":
-            return "" if view.status.mode == subject[0] else f"the mode is {view.status.mode}"
+            return "" if view.status.mode.value == subject[0] else f"the mode is {view.status.mode.value}"
         case "verdict":
             return "" if view.luck.verdict == subject[0] else f"the verdict is {view.luck.verdict}"
         case "notice":
@@ -132,7 +132,7 @@ def _unmet_blocked(view: KeysView, text: str, consumer: str) -> str:
         return key.message
     for wait in view.waits:
         if text_of_key(key) in wait.keys:
-            holders = [view.consumers[at].name for at, _ in wait.holders if at >= 0]
+            holders = [view.consumers[holder.consumer].name for holder in wait.holders if holder.consumer >= 0]
             return "" if consumer in holders else f"{text} waits ({wait.reason}) for {', '.join(holders) or 'nobody'}"
     return f"no message of {text} waits"
 
@@ -226,8 +226,8 @@ def _of_statistics(kind: str, way: str, timeline: Timeline, topic: str) -> float
         return f"statistics are merged {' or '.join(_WAYS)}, not {way!r}"
     merged = statistics_view(timeline, topic)
     if kind == "torn":
-        return merged.torn_by_name if way == "by name" else merged.torn_by_position
-    rows = merged.by_name if way == "by name" else merged.by_position
+        return (merged.by_name if way == "by name" else merged.by_position).torn
+    rows = (merged.by_name if way == "by name" else merged.by_position).entries
     return len(rows) if kind == "entries" else sum(row.mixture for row in rows)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from engine.admin.interruptions import Interruption
 from engine.answer import about, extended
+from engine.balance.ahead.bundle_explained import BundleExplained
 from engine.balance.ahead.model import AheadCycle, AheadMove, Assumption, Evenness, ShedAhead, Spread
 from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
 from engine.balance.shedding.model import BrokerVerdict, Comparison, TrafficMeasure
@@ -577,3 +578,35 @@ def _compared(compared: Compared) -> ComparedRow:
         max_over_mean=usage.max_over_mean if usage is not None else None,
         deviation_over_mean=usage.deviation_over_mean if usage is not None else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupts:
+    topics: Annotated[int, about("Its topics, by the load report.", 0)]
+    producers: Annotated[int, about("Producers that connect again, by the load report.", 0)]
+    consumers: Annotated[int, about("Consumers that connect again, by the load report.", 0)]
+    handovers: Annotated[
+        int | None, about("Active consumers that are chosen anew. Null without statistics of its topics.", 0)
+    ] = None
+    draining_slots: Annotated[
+        int | None, about("Slots of Key_Shared that no longer drain. Null without statistics of its topics.", 0)
+    ] = None
+    unacked_messages: Annotated[
+        int | None, about("Messages that may come twice. Null without statistics of its topics.", 0)
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class BundleDocument(BundleExplained):
+    """Which brokers may own a bundle."""
+
+    FORMAT: ClassVar[str] = "ringside.explain/1"
+    KIND: ClassVar[str] = "bundle"
+    interrupts: Annotated[Interrupts, about("What unloading it interrupts.")]
+
+
+def bundle_document(explanation: BundleExplained, interruption: Interruption | None) -> BundleDocument:
+    """The answer of ``explain bundle``; ``interruption`` by the statistics of its topics, None without."""
+    by_report = {name: getattr(explanation.stats, name) for name in ("topics", "producers", "consumers")}
+    whole = extended(Interrupts, interruption, **by_report) if interruption is not None else Interrupts(**by_report)
+    return extended(BundleDocument, explanation, interrupts=whole)

@@ -227,6 +227,18 @@ CHANGES: Final[Mapping[str, About]] = {
     ),
     "unknown_load_manager": About("what a broker does whose load manager cannot be loaded"),
     "shadow_topics": About("when shadow topics are made, loaded and replicated"),
+    "scalable_topics": About(
+        "topics of segments that split, merge and get more buckets by themselves; a v5 client that asks for a topic://"
+        " name that is missing makes it with one segment, where topics may be made automatically"
+    ),
+    "segments_as_topics": About(
+        "each segment of a scalable topic is a topic in bundles, statistics of brokers and load reports, and not in"
+        " lists of topics; what a split or a merge makes is in other bundles"
+    ),
+    "scalable_migration": About(
+        "a classic topic can become a scalable one; its old clients are refused from then on, and there is no way back",
+        "topics",
+    ),
     "server_java": About("what servers run on; clients need Java 17"),
 }
 """By the name of the change in ``engine.compare.releases.CHANGES``."""

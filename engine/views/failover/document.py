@@ -1,130 +1,122 @@
-"""The dashboard as one JSON document: everything the screen shows, with names instead of positions.
-
-``schema/dashboard.schema.json`` (JSON Schema 2020-12) describes it, units included; ``FORMAT`` changes when a member
-goes or changes its meaning.
-"""
+"""The dashboard as one JSON document: everything the screen shows, with names and ids instead of positions."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from msgspec import structs
 
+from engine.answer import about, extended
+from engine.compare.verdict import Verdict
+from engine.documents import document
 from engine.views.failover.model import (
-    BundleNode,
     ConsumerRow,
     DashboardView,
-    EventLine,
     NamespaceNode,
+    Notice,
     RingView,
     StatusView,
+    StepKind,
+    TableFoot,
+    TimelineView,
 )
-from engine.views.reported.document import reported_document
-
-FORMAT: Final = "ringside.dashboard/1"
+from engine.views.reported.model import ReportedBroker, ReportedView
 
 
-def dashboard_document(view: DashboardView, *, points: bool = False) -> dict[str, Any]:
-    """A view as plain values that ``json.dumps`` takes. O(size of the view).
-
-    ``points`` adds every ring point with its owner, about 100 a consumer.
-    """
-    return {
-        "format": FORMAT,
-        "status": _status(view.status),
-        "consumers": [_consumer(row) for row in view.consumers],
-        "totals": structs.asdict(view.foot),
-        "ring": _ring(view, points=points),
-        "partitions": _partitions(view.ring, view.consumers),
-        "namespaces": [_namespace(node) for node in view.namespaces],
-        "brokers": [
-            structs.asdict(broker) | {"at_ms": broker.at_ms if broker.at_ms >= 0 else None} for broker in view.brokers
-        ],
-        "events": [_event(line) for line in view.events],
-        "timeline": structs.asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
-        "notices": [structs.asdict(notice) for notice in view.notices],
-        "flag_change": asdict(view.flag_change) if view.flag_change is not None else None,
-        "reported": reported_document(view.reported, view.consumers),
-    }
+@dataclass(frozen=True, slots=True)
+class RingSummary:
+    space_size: Annotated[int, about("Number of hash values.", 1)]
+    lit: Annotated[bool, about("Whether the ring decides anything that is shown.")]
+    points: Annotated[int, about("Distinct points on the ring.", 0)]
+    changed_arcs: Annotated[int, about("Arcs that had another owner, wholly or in part, before the last step.", 0)]
+    centre: Annotated[tuple[str, ...], about("Lines in the middle of the ring.")]
 
 
-def _status(status: StatusView) -> dict[str, Any]:
-    plain = structs.asdict(status) | {"rule": status.rule.value, "subscriptions": list(status.subscriptions)}
-    del plain["flag_change"]  # the verdict has it
-    return plain
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition, or a topic without partitions."""
+
+    name: Annotated[str, about("Full topic name.")]
+    ring_hash: Annotated[int, about("Murmur3 hash of the name, top bit cleared.", 0, 2147483647)]
+    active_consumer: Annotated[str | None, about("Name of the active consumer, null for nobody.")]
+    active_consumer_id: Annotated[int, about("Its id, null for nobody.", 0, place=True)]
+    moved: Annotated[bool, about("Whether the last step gave it another active consumer.")]
 
 
-def _consumer(row: ConsumerRow) -> dict[str, Any]:
-    plain = structs.asdict(row)
-    del plain["reported"]  # it is in a part of its own
-    return plain
+@dataclass(frozen=True, slots=True)
+class DashboardEvent:
+    """One step."""
+
+    step: Annotated[int, about("Step number; 0 is the opening.", 0)]
+    kind: Annotated[StepKind, about("What kind of step it was.")]
+    text: Annotated[str, about("The command.")]
+    moved: Annotated[int, about("Partitions that changed from one active consumer to another.", 0)]
+    least: Annotated[int, about("Fewest moves that lead to the same loads.", 0)]
+    partitions: Annotated[int, about("Partitions of the subscription after the step.", 0)]
+    unacked_at_risk: Annotated[
+        int, about("Unacknowledged messages of moved partitions, which may be delivered again.", 0)
+    ]
+    handover_ms: Annotated[
+        int,
+        about(
+            "How long a moved partition waits before the new active consumer is sent anything; 0 where brokers do not"
+            " wait.",
+            0,
+        ),
+    ]
+    verdict: Annotated[
+        Verdict | None, about("The verdict on the step; null for one that gives nobody's work to others.")
+    ]
 
 
-def _ring(view: DashboardView, *, points: bool) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class DashboardDocument:
+    """Everything that the main screen shows of one subscription at one step."""
+
+    FORMAT: ClassVar[str] = "ringside.dashboard/1"
+    status: Annotated[StatusView, about("The status line.")]
+    consumers: Annotated[
+        tuple[ConsumerRow, ...], about("The consumers in the dispatcher's order: priority level, then name.")
+    ]
+    totals: Annotated[TableFoot, about("Sums and unevenness of the table; standbys do not count into a mean.")]
+    ring: Annotated[RingSummary, about("The hash ring of the cohort.")]
+    partitions: Annotated[tuple[Partition, ...], about("The partitions of the subscription, topic by topic.")]
+    namespaces: Annotated[tuple[NamespaceNode, ...], about("Namespaces by name.")]
+    brokers: Annotated[
+        tuple[ReportedBroker, ...], about("Brokers whose load reports are all that is known of bundles.")
+    ]
+    events: Annotated[tuple[DashboardEvent, ...], about("The opening and the latest steps, oldest first.")]
+    timeline: Annotated[TimelineView, about("The current branch.")]
+    notices: Annotated[tuple[Notice, ...], about("What to know about the numbers.")]
+    flag_change: Annotated[
+        Verdict | None,
+        about("The verdict on turning activeConsumerFailoverConsistentHashing on or off here; null where it has none."),
+    ]
+    reported: Annotated[
+        ReportedView | None, about("What brokers reported of the subscription; null where no answer shows it.")
+    ]
+
+
+def dashboard_document(view: DashboardView) -> Any:
+    """A view as plain values for JSON. O(size of the view)."""
     ring = view.ring
-    document: dict[str, Any] = {
-        "space_size": ring.space_size,
-        "lit": ring.lit,
-        "points": len(ring.points),
-        "changed_arcs": int(ring.changed_arcs.sum()),
-        "centre": list(ring.centre),
-    }
-    if points:
-        ids = [row.consumer_id for row in view.consumers]
-        document["owners"] = [
-            {"point": point, "consumer_id": ids[owner]}
-            for point, owner in zip(ring.points.tolist(), ring.point_owners.tolist(), strict=True)
-        ]
-    return document
+    whole = extended(
+        DashboardDocument,
+        view,
+        totals=view.foot,
+        ring=extended(RingSummary, ring, points=len(ring.points), changed_arcs=int(ring.changed_arcs.sum())),
+        partitions=_partitions(ring, view.consumers),
+        events=[extended(DashboardEvent, line) for line in view.events],
+    )
+    return document(whole, [row.consumer_id for row in view.consumers])
 
 
-def _partitions(ring: RingView, consumers: tuple[ConsumerRow, ...]) -> list[dict[str, Any]]:
+def _partitions(ring: RingView, consumers: tuple[ConsumerRow, ...]) -> list[Partition]:
     columns = (ring.topic_names, ring.topic_hashes.tolist(), ring.topic_owners.tolist(), ring.topic_moved.tolist())
     rows = [*zip(*columns, strict=True)]
     places = range(len(rows)) if ring.topic_numbers is None else np.argsort(ring.topic_numbers).tolist()
     return [
-        {
-            "name": name,
-            "ring_hash": ring_hash,
-            "active_consumer": consumers[owner].name if owner >= 0 else None,
-            "active_consumer_id": consumers[owner].consumer_id if owner >= 0 else None,
-            "moved": moved,
-        }
+        Partition(name, ring_hash, consumers[owner].name if owner >= 0 else None, owner, moved)
         for name, ring_hash, owner, moved in map(rows.__getitem__, places)
     ]
-
-
-def _namespace(node: NamespaceNode) -> dict[str, Any]:
-    return {
-        "name": node.name,
-        "bundles": node.bundles,
-        "topics": node.topics,
-        "msgs_per_sec": node.msgs_per_sec,
-        "roots": [_bundle(root) for root in node.roots],
-        "reported": None if node.reported is None else structs.asdict(node.reported),
-    }
-
-
-def _bundle(node: BundleNode) -> dict[str, Any]:
-    return {
-        "range": node.range_text,
-        "lower": node.lower,
-        "upper": node.upper,
-        "depth": node.depth,
-        "topics": node.topics,
-        "msgs_per_sec": node.msgs_per_sec,
-        "bytes_per_sec": node.bytes_per_sec,
-        "algorithm": node.algorithm or None,
-        "fresh": node.fresh,
-        "reported": None if node.reported is None else structs.asdict(node.reported),
-        "children": [_bundle(child) for child in node.children],
-    }
-
-
-def _event(line: EventLine) -> dict[str, Any]:
-    """A line without what only keys have."""
-    plain = structs.asdict(line) | {"verdict": asdict(line.verdict) if line.verdict is not None else None}
-    del plain["moved_keys"]
-    return plain

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Annotated
 
+from engine.answer import about
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.cluster.state import NO_STATISTICS, ClusterState, dispatched_load
 from engine.errors import Rejection
@@ -22,34 +24,38 @@ from engine.views.failover.slice import Slice
 class TopicExplanation:
     """Why one partition has its active consumer, and which bundle holds it.
 
-    ``why`` is the choice with all its steps (None: nobody is connected), ``other`` the same under the other value of
-    ``activeConsumerFailoverConsistentHashing``. ``matched`` says how the given text was understood: "name", "topic"
-    (a partitioned topic of one partition), "local name" or "part" (a text that occurs in one name only).
-    ``bundle_hash`` is the CRC-32 of the name, by which its bundle is found; ``bundle`` is "" where none holds it.
-    ``takeover`` is the hand-over of the last step where that moved the partition to another consumer (``happened``),
-    else the one that follows if the active consumer leaves; None where nobody could take over, or the broker restarted.
-    ``sent_again_at_most`` is how many messages it may deliver a second time. Brokers count no unacknowledged messages
-    of Failover consumers and print 0; what was sent and is not acknowledged is part of the backlog then, which is the
-    bound.
+    Brokers count no unacknowledged messages of Failover consumers and print 0; what was sent and is not acknowledged is
+    part of the backlog then, which bounds ``sent_again_at_most``.
     """
 
-    topic: str
-    matched: str
-    subscription: str
-    rule: RuleInForce
-    why: FailoverExplanation | None
-    other: FailoverExplanation | None
-    flag_known: bool
-    namespace: str
-    bundle: str
-    bundle_hash: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    unacked_messages: int
-    backlog_entries: int
-    takeover: Takeover | None = None
-    happened: bool = False
-    sent_again_at_most: int = 0
+    topic: Annotated[str, about("Full name of the partition.")]
+    matched: Annotated[str, about("How the given text was understood.")]
+    subscription: Annotated[str, about("Its key in what was opened.")]
+    rule: Annotated[RuleInForce, about("The rule in force for the subscription.")]
+    why: Annotated[FailoverExplanation | None, about("Why.")]
+    other: Annotated[FailoverExplanation | None, about("The same with the other value of the flag.")]
+    flag_known: Annotated[bool, about("Whether the release knows the flag.")]
+    namespace: Annotated[str, about("tenant/namespace.")]
+    bundle: Annotated[str, about("Its bundle's range; empty where none holds it.")]
+    bundle_hash: Annotated[int, about("CRC-32 of the name.")]
+    msgs_per_sec: Annotated[float, about("In plus out.")]
+    bytes_per_sec: Annotated[float, about("In plus out.")]
+    unacked_messages: Annotated[int, about("Delivered and not acknowledged.")]
+    backlog_entries: Annotated[int, about("Entries that wait.")]
+    takeover: Annotated[Takeover | None, about("What happens between two active consumers.")] = None
+    happened: Annotated[
+        bool,
+        about(
+            "Whether the last step led to this hand-over; false for the one that follows if the active consumer leaves."
+        ),
+    ] = False
+    sent_again_at_most: Annotated[
+        int,
+        about(
+            "Messages that the hand-over may deliver twice: what is not acknowledged, or the backlog where "
+            "brokers count none."
+        ),
+    ] = 0
 
     @property
     def active_consumer(self) -> str:

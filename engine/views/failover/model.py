@@ -7,14 +7,21 @@ Consumers are referred to by their *position* in ``DashboardView.consumers``; -1
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated, Literal
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.compare.verdict import Judgement, Verdict
 from engine.views.reported.model import ReportedBroker, ReportedConsumer, ReportedLoad, ReportedView
+
+StepKind = Literal[
+    "add", "kill", "setting", "topic", "split", "release", "send", "ack", "wait", "fail", "recover", "open"
+]  # fmt: skip
+"""A step by the glyph it has."""
 
 
 class RuleInForce(Enum):
@@ -27,50 +34,56 @@ class RuleInForce(Enum):
     NOBODY = "nobody"
 
 
-class ConsumerRow(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ConsumerRow:
     """One consumer in the dispatcher's sorted order.
 
-    ``active_partitions`` counts the partitions it is active for. Shares are fractions 0..1 (ring: of the hash space;
-    rate: of the messages per second that go out, of all shown partitions). ``standby`` is true outside the cohort (a
-    lower priority). ``ring_points`` of 100 are its own; fewer means a name that collides, or a standby (0).
-    ``tag`` (A .. Z, AA ..) and ``colour`` (from 0) follow the order of connecting over the whole history of the
-    subscription, so that neither jumps to another consumer when one comes or goes. ``reported`` is what brokers
-    reported of it; None where they reported nothing, or the simulation has gone on since.
+    Letters and colours follow the order of connecting over the whole history of the subscription, so that neither jumps
+    to another consumer when one comes or goes. ``reported`` is None where brokers reported nothing, or the simulation
+    has gone on since.
     """
 
-    consumer_id: int
-    name: str
-    tag: str
-    priority_level: int
-    standby: bool
-    active_partitions: int
-    ring_share: float
-    rate_share: float
-    msgs_per_sec: float
-    ring_points: int
-    gained: int
-    lost: int
-    colour: int = 0
+    consumer_id: Annotated[int, about("Unique over the whole history.", 0)]
+    name: Annotated[str, about("Consumer name; empty when the client sent none.")]
+    tag: Annotated[str, about("Letter tag, stable over the history.")]
+    priority_level: Annotated[int, about("A lower number is a higher priority.", -2147483648, 2147483647)]
+    standby: Annotated[bool, about("Outside the cohort that can be active now.")]
+    active_partitions: Annotated[int, about("Partitions it is active for.", 0)]
+    ring_share: Annotated[float, about("Share of the ring's hash space. Fraction 0..1.", 0, 1)]
+    rate_share: Annotated[
+        float, about("Share of the messages per second of all shown partitions. Fraction 0..1.", 0, 1)
+    ]
+    msgs_per_sec: Annotated[
+        float, about("Messages per second that go out to it: what this subscription dispatches from its partitions.", 0)
+    ]
+    ring_points: Annotated[int, about("Ring points it owns; 100 unless names collide, 0 for a standby.", 0, 100)]
+    gained: Annotated[int, about("Partitions it has since the last step.", 0)]
+    lost: Annotated[int, about("Partitions it had before the last step.", 0)]
+    colour: Annotated[int, about("Number of its colour, from 0, stable over the history.", 0)] = 0
     reported: ReportedConsumer | None = None
 
 
-class TableFoot(Struct, frozen=True):
-    """The line below the table.
+@dataclass(frozen=True, slots=True)
+class TableFoot:
+    """The line below the table. Standbys are idle by design and do not count as such."""
 
-    ``max_over_mean_*`` is the largest divided by the mean over the cohort, 0.0 for no partitions.
-    ``idle_consumers`` counts members of the cohort that are active for no partition; standbys are idle by design.
-    """
+    consumers: Annotated[int, about("Connected consumers, standbys included.", 0)]
+    partitions: Annotated[int, about("Partitions of the subscription; a topic without partitions counts as one.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages per second that go out to the consumers of the subscription.", 0)]
+    max_over_mean_partitions: Annotated[
+        float, about("Most partitions of one consumer divided by the mean; 0 when there is nothing to divide.", 0)
+    ]
+    max_over_mean_ring_share: Annotated[
+        float, about("Largest ring share divided by the mean; 0 when there is nothing to divide.", 0)
+    ]
+    max_over_mean_rate: Annotated[
+        float, about("Highest messages per second divided by the mean; 0 when there is nothing to divide.", 0)
+    ]
+    idle_consumers: Annotated[int, about("Consumers of the cohort that are active for no partition.", 0)]
 
-    consumers: int
-    partitions: int
-    msgs_per_sec: float
-    max_over_mean_partitions: float
-    max_over_mean_ring_share: float
-    max_over_mean_rate: float
-    idle_consumers: int
 
-
-class RingView(Struct, frozen=True, eq=False):
+@dataclass(frozen=True, eq=False, slots=True)
+class RingView:
     """The hash ring of the shown subscription and where its topics are on it.
 
     ``points`` are the ring's points ascending in 0 .. space_size - 1 (int64); ``point_owners`` the owner of each. A
@@ -97,7 +110,8 @@ class RingView(Struct, frozen=True, eq=False):
     topic_numbers: NDArray[np.int32] | None = None
 
 
-class PartitionRow(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PartitionRow:
     """One partition below a consumer's row. ``share`` is its part of the consumer's messages per second."""
 
     name: str
@@ -109,39 +123,40 @@ class PartitionRow(Struct, frozen=True):
     unacked_messages: int
 
 
-class BundleNode(Struct, frozen=True):
-    """One node of the bundle tree: a bundle in force (no children) or one that was split (children in order).
-
-    ``msgs_per_sec`` and ``bytes_per_sec`` are in plus out. ``depth`` is 0 for the namespace's first bundles.
-    ``reported`` is what a load report says of it, where no topics are known whose sums could be shown.
-    """
+@dataclass(frozen=True, slots=True)
+class BundleNode:
+    """One node of the bundle tree: a bundle in force (no children), or one that was split."""
 
     namespace: str
-    range_text: str
-    lower: int
-    upper: int
-    depth: int
-    topics: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    algorithm: str
-    children: tuple[BundleNode, ...] = ()
-    fresh: bool = False
-    reported: ReportedLoad | None = None
+    range_text: Annotated[str, about("Range text.", key="range")]
+    lower: Annotated[int, about("Lower bound, inside.", 0, 4294967295)]
+    upper: Annotated[int, about("Upper bound, outside unless it is 4294967295.", 0, 4294967295)]
+    depth: Annotated[int, about("0 for the namespace's first bundles.", 0)]
+    topics: Annotated[int, about("Partitions in it.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages per second, in plus out.", 0)]
+    bytes_per_sec: Annotated[float, about("Bytes per second, in plus out.", 0)]
+    algorithm: Annotated[str, about("Algorithm that split it, null for a bundle in force.", null="")]
+    fresh: Annotated[bool, about("Whether the last step made it.")] = False
+    reported: Annotated[
+        ReportedLoad | None, about("What a load report says of it where no topic is known; else null.")
+    ] = None
+    children: Annotated[tuple[BundleNode, ...], about("What it was split into, ascending.")] = ()
 
 
-class NamespaceNode(Struct, frozen=True):
-    """A namespace with its bundles; ``reported`` are the sums of load reports where no topics are known."""
+@dataclass(frozen=True, slots=True)
+class NamespaceNode:
+    """A namespace and its bundles."""
 
-    name: str
-    bundles: int
-    topics: int
-    msgs_per_sec: float
-    roots: tuple[BundleNode, ...]
-    reported: ReportedLoad | None = None
+    name: Annotated[str, about("tenant/namespace")]
+    bundles: Annotated[int, about("Bundles in force.", 1)]
+    topics: Annotated[int, about("Partitions in it.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages per second, in plus out.", 0)]
+    roots: Annotated[tuple[BundleNode, ...], about("The namespace's first bundles, ascending.")]
+    reported: Annotated[ReportedLoad | None, about("Sums of load reports where no topic is known; else null.")] = None
 
 
-class BundleTopic(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class BundleTopic:
     """A topic of a bundle, listed when its node is opened."""
 
     name: str
@@ -150,7 +165,8 @@ class BundleTopic(Struct, frozen=True):
     active_consumer: str
 
 
-class EventLine(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class EventLine:
     """The effect of one step, for the events panel.
 
     ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves
@@ -164,7 +180,7 @@ class EventLine(Struct, frozen=True):
     """
 
     step: int
-    kind: str
+    kind: StepKind
     text: str
     moved: int
     least: int
@@ -175,48 +191,48 @@ class EventLine(Struct, frozen=True):
     verdict: Verdict | None = None
 
 
-class TimelineView(Struct, frozen=True):
-    """The one-line timeline: kinds of the steps along the current branch, and the cursor (0 = as opened)."""
+@dataclass(frozen=True, slots=True)
+class TimelineView:
+    """The one-line timeline of the current branch; its cursor is 0 for the state as opened."""
 
-    kinds: tuple[str, ...]
-    cursor: int
-    branches: int
-    can_undo: bool
-    can_redo: bool
+    kinds: Annotated[tuple[StepKind, ...], about("Kind of each step.")]
+    cursor: Annotated[int, about("Steps that are applied.", 0)]
+    branches: Annotated[int, about("Branches of the history.", 0)]
+    can_undo: Annotated[bool, about("Whether there is a step to take back.")]
+    can_redo: Annotated[bool, about("Whether there is a step to apply again.")]
 
 
-class StatusView(Struct, frozen=True):
-    """The status line: the rule in force in words, flag, release, subscription, and where the state is from.
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """The status line. ``flag_change`` is the word of ``DashboardView.flag_change``."""
 
-    ``namespace`` is that of the shown subscription ("" when there is none): several can have the same name.
-    ``flag_change`` is the word of ``DashboardView.flag_change``.
-    """
-
-    rule: RuleInForce
-    rule_text: str
-    consistent_hashing: bool
-    flag_known: bool
-    release: str
-    subscription: str
-    namespace: str
-    subscription_type: str
-    subscriptions: tuple[str, ...]
-    source: str
-    step: int
-    steps: int
-    seed: int
-    problems: int
+    rule: Annotated[RuleInForce, about("How partitions find their active consumer now.")]
+    rule_text: Annotated[str, about("The rule in words.")]
+    consistent_hashing: Annotated[bool, about("The setting activeConsumerFailoverConsistentHashing.")]
+    flag_known: Annotated[bool, about("Whether the release knows that setting; one that does not ignores it.")]
+    release: Annotated[str, about("Pulsar version of the model.")]
+    subscription: Annotated[str, about("Key of the shown subscription, empty when there is none.")]
+    namespace: Annotated[str, about("Namespace of the shown subscription, empty when there is none.")]
+    subscription_type: Annotated[str, about("Pulsar's word for its type.")]
+    subscriptions: Annotated[tuple[str, ...], about("Keys of all subscriptions, in order.")]
+    source: Annotated[str, about("Where the state is from.")]
+    step: Annotated[int, about("Steps that are applied; 0 is the state as opened.", 0)]
+    steps: Annotated[int, about("Steps of the current branch.", 0)]
+    seed: Annotated[int, about("Seed of a made-up state, else 0.", 0)]
+    problems: Annotated[int, about("How many things were wrong with the input.", 0)]
     flag_change: Judgement | None = None
 
 
-class Notice(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Notice:
     """A remark about the content, such as names that collide or a consumer that can never be active."""
 
-    code: str
-    text: str
+    code: Annotated[str, about("Stable word.")]
+    text: Annotated[str, about("A sentence.")]
 
 
-class DashboardView(Struct, frozen=True, eq=False):
+@dataclass(frozen=True, eq=False, slots=True)
+class DashboardView:
     """One screenful of facts.
 
     ``flag_change`` is the verdict on turning consistent hashing on or off here; None where the release does not know

@@ -274,6 +274,25 @@ class BalanceLoop:
 
 
 @dataclass(frozen=True, slots=True)
+class WorstScalableTopic:
+    """One scalable topic: segments that wait, hand-overs that never end, idle consumers, heat and the next step."""
+
+    cluster: str
+    namespace: str
+    topic: str
+    blocked: int
+    stuck: int
+    unattached: int
+    consumers: int
+    idle: int
+    segments: int
+    score: float | None
+    backlog: int
+    next: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class FindingCount:
     """How often one rule of the doctor found something."""
 
@@ -319,6 +338,7 @@ class FleetSummary:
     worst_brokers: tuple[WorstBroker, ...] = ()
     next_unloads: tuple[NextUnload, ...] = ()
     balance_loops: tuple[BalanceLoop, ...] = ()
+    worst_scalable_topics: tuple[WorstScalableTopic, ...] = ()
     run_id: str = ""
     snapshot_time: str | None = None
     groups: tuple[GroupTotals, ...] = ()

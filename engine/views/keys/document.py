@@ -1,98 +1,136 @@
-"""The screen "keys" as one JSON document: everything it shows, with consumer ids instead of positions.
-
-``schema/keys.schema.json`` (JSON Schema 2020-12) describes it, units included.
-"""
+"""The screen "keys" as one JSON document: everything it shows, with consumer ids instead of positions."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
-from msgspec import structs
-
-from engine.views.failover.model import EventLine
-from engine.views.keys.model import KeyConsumerRow, KeysView, PartitionsView, WaitRow
-from engine.views.reported.document import reported_document
-
-FORMAT: Final = "ringside.keys/1"
-"""Changes when a member goes or changes its meaning."""
-
-
-def keys_document(view: KeysView) -> dict[str, Any]:
-    """A view as plain values that ``json.dumps`` takes. O(size of the view)."""
-    ids = [row.consumer_id for row in view.consumers]
-    return {
-        "format": FORMAT,
-        "status": asdict(view.status)
-        | {"subscriptions": list(view.status.subscriptions), "partition": _partition(view.status.partition)},
-        "consumers": [_consumer(row, view, at) for at, row in enumerate(view.consumers)],
-        "totals": asdict(view.foot),
-        "keys": _keys(view, ids),
-        "waits": [_wait(row, ids) for row in view.waits],
-        "gaps": [asdict(row) | {"keys": list(row.keys)} for row in view.gaps],
-        "luck": asdict(view.luck),
-        "moves": asdict(view.moves) | {"bystanders": [ids[at] for at in view.moves.bystanders]},
-        "events": [_event(line) for line in view.events],
-        "timeline": structs.asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
-        "notices": [structs.asdict(notice) for notice in view.notices],
-        "partitions": partitions_document(view.partitions),
-        "reported": reported_document(view.reported, view.consumers),
-        "deliveries": list(view.deliveries),
-    }
+from engine.answer import about, extended
+from engine.compare.verdict import Verdict
+from engine.documents import document
+from engine.views.failover.model import Notice, StepKind, TimelineView
+from engine.views.keys.model import (
+    GapRow,
+    KeyConsumerRow,
+    KeysFoot,
+    KeysStatus,
+    KeysView,
+    LuckView,
+    PartitionsView,
+    StepMoves,
+    WaitRow,
+)
+from engine.views.reported.model import ReportedView
 
 
-def _event(line: EventLine) -> dict[str, Any]:
-    """A line without what only Failover has."""
-    plain = structs.asdict(line) | {"verdict": asdict(line.verdict) if line.verdict is not None else None}
-    del plain["handover_ms"]
-    return plain
+@dataclass(frozen=True, slots=True)
+class KeyConsumer(KeyConsumerRow):
+    """One consumer."""
+
+    pieces: Annotated[
+        tuple[tuple[int, int], ...],
+        about("Its pieces of the hash space, first and last slot; a shared one is with the first that shares it.", 0),
+    ] = ()
 
 
-def _consumer(row: KeyConsumerRow, view: KeysView, at: int) -> dict[str, Any]:
-    """A row with its pieces of the hash space as (first slot, last slot), a shared one under its first owner."""
-    ends, owners = view.ring.points.tolist(), view.ring.point_owners.tolist()
-    starts = [view.ring.space_size - view.foot.slots, *(end + 1 for end in ends)]
-    pieces = [[start, end] for start, end, owner in zip(starts, ends, owners, strict=False) if owner == at]
-    plain = asdict(row)
-    del plain["reported"]  # it is in a part of its own
-    return plain | {"pieces": pieces}
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    key: Annotated[str, about("Its text; bytes that are not text are written hex:...")]
+    partition: Annotated[
+        int,
+        about("The partition it goes to; null without partitions, or where the key does not decide.", 0, null=-1),
+    ]
+    slot: Annotated[int, about("The slot of its hash.", 0)]
+    consumer: Annotated[str | None, about("Name of the consumer that gets it; null for nobody.")]
+    consumer_id: Annotated[int, about("Id of that consumer.", 0, place=True)]
+    moved: Annotated[bool, about("Whether the last step gave it to another consumer.")]
 
 
-def _keys(view: KeysView, ids: list[int]) -> list[dict[str, Any]]:
-    ring, consumers = view.ring, view.consumers
-    columns = (ring.topic_names, ring.topic_hashes.tolist(), ring.topic_owners.tolist(), ring.topic_moved.tolist())
-    return [
-        {
-            "key": name,
-            "partition": _partition(partition),
-            "slot": slot,
-            "consumer": consumers[owner].name if owner >= 0 else None,
-            "consumer_id": ids[owner] if owner >= 0 else None,
-            "moved": moved,
-        }
-        for name, slot, owner, moved, partition in zip(*columns, view.key_partitions, strict=True)
+@dataclass(frozen=True, slots=True)
+class KeysEvent:
+    """One step."""
+
+    step: Annotated[int, about("Step number; 0 is the opening.", 0)]
+    kind: Annotated[StepKind, about("What kind of step it was.")]
+    text: Annotated[str, about("The command.")]
+    moved: Annotated[
+        int,
+        about(
+            "Slots that had an owner before and have another one, or none, after the step; 0 where partitions is 0.", 0
+        ),
+    ]
+    least: Annotated[int, about("How many of them had to.", 0)]
+    partitions: Annotated[
+        int,
+        about("Slots that occur; 0 where the step led to another slot space, so that only keys can be compared.", 0),
+    ]
+    unacked_at_risk: Annotated[
+        int,
+        about("Always 0: a slot waits until its former consumer has acknowledged, or its messages come again.", 0),
+    ]
+    moved_keys: Annotated[
+        int,
+        about(
+            "Known keys that had a consumer before and have another one, or none, after the step; also where slots"
+            " cannot be compared.",
+            0,
+        ),
+    ]
+    verdict: Annotated[
+        Verdict | None, about("The verdict on the step; null for one that gives nobody's work to others.")
     ]
 
 
-def partitions_document(view: PartitionsView | None) -> dict[str, Any] | None:
-    """All partitions as plain values; None without partitions."""
-    if view is None:
-        return None
-    return asdict(view) | {
-        "rows": [asdict(row) for row in view.rows],
-        "unreached": [asdict(row) | {"partitions": list(row.partitions)} for row in view.unreached],
-    }
+@dataclass(frozen=True, slots=True)
+class KeysDocument:
+    """Everything that the screen "keys" shows of one Key_Shared subscription at one step."""
+
+    FORMAT: ClassVar[str] = "ringside.keys/1"
+    status: Annotated[KeysStatus, about("The status line.")]
+    consumers: Annotated[tuple[KeyConsumer, ...], about("The consumers in the order of joining.")]
+    totals: Annotated[
+        KeysFoot,
+        about("Sums over all consumers; ratios are largest divided by mean, 0 when there is nothing to divide."),
+    ]
+    keys: Annotated[tuple[KnownKey, ...], about("The known keys, ascending by slot.")]
+    waits: Annotated[tuple[WaitRow, ...], about("Slots whose messages wait.")]
+    gaps: Annotated[tuple[GapRow, ...], about("Ranges of slots that nobody has, the widest first.")]
+    luck: Annotated[LuckView, about("How the known keys fall on the consumers, and what chance gives on equal shares.")]
+    moves: Annotated[StepMoves, about("What the last step moved.")]
+    events: Annotated[tuple[KeysEvent, ...], about("The opening and the latest steps, oldest first.")]
+    timeline: Annotated[TimelineView, about("The current branch.")]
+    notices: Annotated[tuple[Notice, ...], about("What to know about the numbers.")]
+    partitions: Annotated[PartitionsView | None, about("All partitions, whatever is shown; null without partitions.")]
+    reported: Annotated[
+        ReportedView | None, about("What brokers reported of the subscription; null where no answer shows it.")
+    ]
+    deliveries: Annotated[tuple[str, ...], about("What was sent last, newest last; at most 50 lines.")]
 
 
-def _partition(number: int) -> int | None:
-    return number if number >= 0 else None
+def keys_document(view: KeysView) -> Any:
+    """A view as plain values for JSON. O(size of the view)."""
+    whole = extended(
+        KeysDocument,
+        view,
+        consumers=[extended(KeyConsumer, row, pieces=_pieces(view, at)) for at, row in enumerate(view.consumers)],
+        totals=view.foot,
+        keys=_keys(view),
+        events=[extended(KeysEvent, line) for line in view.events],
+    )
+    return document(whole, [row.consumer_id for row in view.consumers])
 
 
-def _wait(row: WaitRow, ids: list[int]) -> dict[str, Any]:
-    return asdict(row) | {
-        "keys": list(row.keys),
-        "owner": ids[row.owner] if row.owner >= 0 else None,
-        "holders": [{"consumer_id": ids[at] if at >= 0 else None, "unacked": count} for at, count in row.holders],
-        "since_ms": row.since_ms if row.since_ms >= 0 else None,
-        "partition": _partition(row.partition),
-    }
+def _pieces(view: KeysView, at: int) -> tuple[tuple[int, int], ...]:
+    """The pieces of the hash space of one consumer as (first slot, last slot), a shared one under its first owner."""
+    ends, owners = view.ring.points.tolist(), view.ring.point_owners.tolist()
+    starts = [view.ring.space_size - view.foot.slots, *(end + 1 for end in ends)]
+    return tuple((start, end) for start, end, owner in zip(starts, ends, owners, strict=False) if owner == at)
+
+
+def _keys(view: KeysView) -> tuple[KnownKey, ...]:
+    ring = view.ring
+    columns = (ring.topic_names, ring.topic_hashes.tolist(), ring.topic_owners.tolist(), ring.topic_moved.tolist())
+    return tuple(
+        KnownKey(name, partition, slot, view.consumers[owner].name if owner >= 0 else None, owner, moved)
+        for name, slot, owner, moved, partition in zip(*columns, view.key_partitions, strict=True)
+    )

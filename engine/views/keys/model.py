@@ -6,7 +6,10 @@ Consumers are referred to by their *position* in ``KeysView.consumers``; -1 mean
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
+from engine.answer import about
+from engine.cluster.keys.state import SharingMode
 from engine.keyshared.explain import KeyExplanation, Rival
 from engine.views.failover.model import EventLine, Notice, RingView, TimelineView
 from engine.views.keys.path import KeyPath
@@ -17,184 +20,173 @@ from engine.views.reported.model import ReportedConsumer, ReportedView
 class KeyConsumerRow:
     """One consumer, in the order of joining (which is that of node indices unless a node was renamed).
 
-    ``slots`` are its own by the look-up; ``share`` is their part of all slots (0..1). ``keys`` counts the known keys it
-    gets, ``messages`` how many messages those had so far, ``unacked`` what it holds unacknowledged, ``waiting`` the
-    messages that wait to be sent to it, ``draining`` the slots that still drain **for** it, so that others wait.
-    ``gained_slots`` and ``lost_slots`` are those of the last step; ``bystander`` is true when it lost slots although it
-    was another one that joined or left. ``points`` (claimed) and ``lost_points`` are 0 without a ring. ``declared`` is
-    the text of its declared ranges, "" when it declares none; ``ranges`` counts its pieces of the hash space.
-    ``reported`` is what brokers said of it, None where they said nothing or a step of the simulation left it behind.
+    ``reported`` is None where brokers reported nothing of it, or a step of the simulation left that behind.
     """
 
-    consumer_id: int
-    name: str
-    tag: str
-    colour: int
-    slots: int
-    share: float
-    ranges: int
-    keys: int
-    messages: int
-    unacked: int
-    waiting: int
-    draining: int
-    gained_slots: int
-    lost_slots: int
-    bystander: bool
-    points: int
-    lost_points: int
-    declared: str
+    consumer_id: Annotated[int, about("Never used twice in a session, except by a client that comes back.", 0)]
+    name: Annotated[str, about("Name of the consumer; several can have one.")]
+    tag: Annotated[str, about("Short letters that stand for the consumer.")]
+    colour: Annotated[int, about("Number of the consumer that decides its colour.", 0)]
+    slots: Annotated[int, about("Slots it has by the look-up.", 0)]
+    share: Annotated[float, about("Their part of all slots, 0 to 1.", 0, 1)]
+    ranges: Annotated[int, about("Pieces of the hash space that it has.", 0)]
+    keys: Annotated[int, about("Known keys that it gets.", 0)]
+    messages: Annotated[int, about("Messages those keys had so far.", 0)]
+    unacked: Annotated[int, about("Messages it holds unacknowledged.", 0)]
+    waiting: Annotated[int, about("Messages that wait to be sent to it.", 0)]
+    draining: Annotated[int, about("Slots that drain for it, so that others wait.", 0)]
+    gained_slots: Annotated[int, about("Slots that the last step gave it.", 0)]
+    lost_slots: Annotated[int, about("Slots that the last step took from it.", 0)]
+    bystander: Annotated[
+        bool, about("Whether it lost slots to one that was connected before, although others joined or left.")
+    ]
+    points: Annotated[int, about("Points it claims on the ring; 0 without one.", 0)]
+    lost_points: Annotated[int, about("Points of those that others serve.", 0)]
+    declared: Annotated[str, about("The ranges it declares as text, empty when it declares none.")]
     reported: ReportedConsumer | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KeysFoot:
-    """The line below the table. Ratios are largest divided by mean over the consumers, 0.0 when nothing is to divide.
+    """The line below the table."""
 
-    ``unowned_slots`` belong to nobody (gaps of sticky ranges); ``unowned_keys`` of the known keys fall there.
-    """
-
-    consumers: int
-    slots: int
-    keys: int
-    messages: int
-    waiting: int
-    unowned_slots: int
-    unowned_keys: int
-    max_over_mean_slots: float
-    max_over_mean_keys: float
-    max_over_mean_messages: float
-    idle_consumers: int
+    consumers: Annotated[int, about("Consumers connected.", 0)]
+    slots: Annotated[int, about("Slots that occur.", 0)]
+    keys: Annotated[int, about("Known keys.", 0)]
+    messages: Annotated[int, about("Messages of the known keys so far.", 0)]
+    waiting: Annotated[int, about("Messages that wait to be sent.", 0)]
+    unowned_slots: Annotated[int, about("Slots that nobody has.", 0)]
+    unowned_keys: Annotated[int, about("Known keys whose slot nobody has.", 0)]
+    max_over_mean_slots: Annotated[float, about("Of the consumers' slots.", 0)]
+    max_over_mean_keys: Annotated[float, about("Of the consumers' known keys.", 0)]
+    max_over_mean_messages: Annotated[float, about("Of the messages of their known keys.", 0)]
+    idle_consumers: Annotated[int, about("Consumers without a known key, or without a slot where no key is known.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class KeysStatus:
-    """The status line: the mode by its name, how it works in a sentence, and where the state is from.
+    """The status line."""
 
-    ``mode`` is one of auto-split, consistent-auto-split, sticky, consistent-sticky; ``form`` says which form of the
-    selector ("16-bit ring, 100 points", "31-bit ring of the classic dispatcher", "ranges halved" ...). ``order_rule``
-    is what keeps keys in order (draining hashes, recently joined consumers, none). ``client_side`` is true for
-    consistent sticky ranges: a technique of clients, not a mode of the broker. ``namespace`` is the
-    subscription's: several can have the same name. ``partitions`` is 0 without any; ``partition`` is the one that is
-    shown, -1 for all. ``client`` and ``hashing`` take the partition of a key, "" without partitions.
-    """
-
-    mode: str
-    form: str
-    rule_text: str
-    order_rule: str
-    client_side: bool
-    points: int
-    release: str
-    subscription: str
-    namespace: str
-    subscriptions: tuple[str, ...]
-    topic: str
-    source: str
-    step: int
-    steps: int
-    seed: int
-    now_ms: int
-    partitions: int = 0
-    partition: int = -1
-    client: str = ""
-    hashing: str = ""
+    mode: Annotated[SharingMode, about("How keys are shared; the last one is a technique of clients on top of sticky.")]
+    form: Annotated[str, about("Which form of the selector this is, in few words.")]
+    rule_text: Annotated[str, about("How a key finds its consumer, in one sentence.")]
+    order_rule: Annotated[str, about("What keeps the messages of a key in order while consumers come and go.")]
+    client_side: Annotated[bool, about("Whether this is a technique of clients and not a mode of the broker.")]
+    points: Annotated[
+        int, about("Points of a consumer on the ring, or of a node with consistent sticky ranges; else 0.", 0)
+    ]
+    release: Annotated[str, about("Pulsar version of the model.")]
+    subscription: Annotated[str, about("Key of the shown subscription.")]
+    namespace: Annotated[str, about("Namespace of the shown subscription.")]
+    subscriptions: Annotated[tuple[str, ...], about("Keys of all subscriptions, in order.")]
+    topic: Annotated[str, about("The first topic of the subscription; all have the same consumers.")]
+    source: Annotated[str, about("Where the state is from.")]
+    step: Annotated[int, about("Steps that are applied; 0 is the state as opened.", 0)]
+    steps: Annotated[int, about("Steps of the current branch.", 0)]
+    seed: Annotated[int, about("Seed of a made-up state, else 0.", 0)]
+    now_ms: Annotated[int, about("Simulated time in milliseconds.", 0)]
+    partitions: Annotated[int, about("How many partitions the topic has; 0: it is not partitioned.", 0)] = 0
+    partition: Annotated[int, about("The partition that is shown; null for all.", 0, null=-1)] = -1
+    client: Annotated[
+        str, about("The client family whose hash takes the partition of a key, empty without partitions.")
+    ] = ""
+    hashing: Annotated[str, about("The name of that hash.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionRow:
-    """One partition: its known keys with their messages so far, and what is under way.
+    """One partition: its known keys with their messages so far, and what is under way."""
 
-    ``slots`` occur among its keys; ``consumers`` can get any of them.
-    """
-
-    partition: int
-    keys: int
-    messages: int
-    unacked: int
-    waiting: int
-    slots: int
-    consumers: int
+    partition: Annotated[int, about("Its index.", 0)]
+    keys: Annotated[int, about("Known keys that go there.", 0)]
+    messages: Annotated[int, about("Messages of those so far.", 0)]
+    unacked: Annotated[int, about("Messages that were sent and not acknowledged.", 0)]
+    waiting: Annotated[int, about("Messages that wait.", 0)]
+    slots: Annotated[int, about("Slots that occur among its keys.", 0)]
+    consumers: Annotated[int, about("Consumers that can get a key of it.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class Unreached:
-    """A consumer that never gets a key of these partitions."""
+    """A consumer that never gets a key of some partitions."""
 
-    consumer_id: int
-    name: str
-    partitions: tuple[int, ...]
+    consumer_id: Annotated[int, about("Its id.", 0)]
+    name: Annotated[str, about("Its name.")]
+    partitions: Annotated[tuple[int, ...], about("Those partitions.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionsView:
-    """All partitions: whose hash takes them, and what it leaves of the slots.
+    """All partitions: whose hash takes them, and what it leaves of the slots."""
 
-    ``modulus`` 1: any slot occurs in any partition. ``undecided_keys`` of the known keys are not keys for the client.
-    ``sentence`` is "" where nothing is to be said.
-    """
+    client: Annotated[
+        str, about("The client family whose hash takes the partition of a key, empty without partitions.")
+    ]
+    hashing: Annotated[str, about("The name of that hash.")]
+    modulus: Annotated[
+        int,
+        about("Keys of one partition agree in their hash modulo this number; 1: any slot occurs in any partition.", 1),
+    ]
+    rows: Annotated[tuple[PartitionRow, ...], about("The partitions.")]
+    undecided_keys: Annotated[int, about("Known keys that the client does not count as keys.", 0)]
+    unreached: Annotated[tuple[Unreached, ...], about("Consumers that never get a key of some partitions.")]
+    sentence: Annotated[str, about("What the hash leaves of the slots; empty where nothing is to be said.")]
 
-    client: str
-    hashing: str
-    modulus: int
-    rows: tuple[PartitionRow, ...]
-    undecided_keys: int
-    unreached: tuple[Unreached, ...]
-    sentence: str
+
+@dataclass(frozen=True, slots=True)
+class WaitHolder:
+    consumer: Annotated[int, about("Its id; null when it has gone.", 0, key="consumer_id", place=True)]
+    unacked: Annotated[int, about("Messages it holds that count.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class WaitRow:
-    """One slot whose messages wait: who blocks whom, how many, since when, and what ends it.
+    """One slot whose messages wait: who blocks whom, how many, since when, and what ends it."""
 
-    ``owner`` is the position of the consumer they will go to, ``holders`` those who must acknowledge first with how
-    many messages. ``since_ms`` is -1 where Pulsar keeps no time. ``keys`` are texts, oldest first. ``partition`` is -1
-    without partitions.
-    """
-
-    slot: int
-    keys: tuple[str, ...]
-    messages: int
-    owner: int
-    reason: str
-    ends_when: str
-    holders: tuple[tuple[int, int], ...]
-    since_ms: int
-    blocked_attempts: int
-    partition: int = -1
+    slot: Annotated[int, about("The slot.", 0)]
+    keys: Annotated[tuple[str, ...], about("Keys that wait, oldest first; at most 20.")]
+    messages: Annotated[int, about("Messages that wait.", 0)]
+    owner: Annotated[int, about("Id of the consumer they will go to; null for nobody.", 0, place=True)]
+    reason: Annotated[str, about("Why they wait, in a word or two.")]
+    ends_when: Annotated[str, about("What ends the wait.")]
+    holders: Annotated[tuple[WaitHolder, ...], about("Who must acknowledge first.")]
+    since_ms: Annotated[
+        int, about("Simulated time from which the slot drains; null where Pulsar keeps none.", 0, null=-1)
+    ]
+    blocked_attempts: Annotated[int, about("How often sending was tried in vain.", 0)]
+    partition: Annotated[int, about("The partition it waits in; null without partitions.", 0, null=-1)] = -1
 
 
 @dataclass(frozen=True, slots=True)
 class GapRow:
-    """Slots ``start`` .. ``end`` that nobody has, and the known keys and waiting messages in them."""
+    """Slots that nobody has."""
 
-    start: int
-    end: int
-    keys: tuple[str, ...]
-    waiting: int
+    start: Annotated[int, about("First slot.", 0)]
+    end: Annotated[int, about("Last slot.", 0)]
+    keys: Annotated[tuple[str, ...], about("Known keys in it; at most 20.")]
+    waiting: Annotated[int, about("Messages that wait there.", 0)]
+
+
+LuckWord = Literal[
+    "chance", "chance of the points", "names", "join order", "history", "declared", "hot key", "keys", "defect",
+    "nothing to judge",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class LuckView:
-    """Is it luck? What is observed, and what chance gives for as many keys over these consumers.
+    """Is it luck? The keys of the busiest consumer, and what chance gives on equal shares."""
 
-    ``observed_max`` is the busiest consumer's number of known keys; by chance, on equal shares, it is ``expected_max``
-    on average and between ``low_max`` and ``high_max`` in nine of ten cases. ``probability`` bounds from above how
-    often chance is as uneven. ``verdict`` is a word or two (chance, chance of the points, names, join order, history,
-    declared, hot key, keys, defect, nothing to judge), ``sentence`` says why with its numbers. ``hot_key`` is the
-    busiest key with its part of all messages (0..1).
-    """
-
-    keys: int
-    observed_max: int
-    expected_max: float
-    low_max: int
-    high_max: int
-    probability: float
-    verdict: str
-    sentence: str
-    hot_key: str
-    hot_share: float
+    keys: Annotated[int, about("Known keys that have a consumer.", 0)]
+    observed_max: Annotated[int, about("Keys of the busiest consumer.", 0)]
+    expected_max: Annotated[float, about("Keys the busiest one has by chance, on average.", 0)]
+    low_max: Annotated[int, about("Keys of the busiest one that only one throw in twenty stays below.", 0)]
+    high_max: Annotated[int, about("Keys of the busiest one that only one throw in twenty exceeds.", 0)]
+    probability: Annotated[float, about("At most this often chance is as uneven, 0 to 1.", 0, 1)]
+    verdict: Annotated[LuckWord, about("What explains how unevenly the keys fall.")]
+    sentence: Annotated[str, about("Why, with its numbers.")]
+    hot_key: Annotated[str, about("The key with most messages.")]
+    hot_share: Annotated[float, about("Its part of all messages, 0 to 1.", 0, 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,16 +234,22 @@ class ConsumerKeysView:
 
 @dataclass(frozen=True, slots=True)
 class StepMoves:
-    """What the last step moved: ``slots`` changed their owner, ``least`` had to, ``bystanders`` lost some besides.
+    """What the last step moved; a bystander lost slots although it was another one that joined or left."""
 
-    ``sentence`` says it in words, with the rule of Pulsar's that makes a bystander lose slots where one does.
-    """
-
-    slots: int
-    least: int
-    keys: int
-    bystanders: tuple[int, ...]
-    sentence: str
+    slots: Annotated[
+        int,
+        about(
+            "Slots that had an owner before and have another one, or none, now; 0 where the step led to another slot"
+            " space, as a change of mode can.",
+            0,
+        ),
+    ]
+    least: Annotated[int, about("How many of them had to, since their consumers have fewer now.", 0)]
+    keys: Annotated[int, about("Known keys that moved.", 0)]
+    bystanders: Annotated[
+        tuple[int, ...], about("Ids of consumers that lost slots to others that were connected before.", 0, place=True)
+    ]
+    sentence: Annotated[str, about("The same in words.")]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

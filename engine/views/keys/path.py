@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from engine.answer import about
 from engine.hashing import Division
 from engine.keyshared.keys import EntryMetadata, decode_base64
 from engine.keyshared.model import Selector
@@ -14,38 +16,33 @@ from engine.text import counted
 
 @dataclass(frozen=True, slots=True)
 class SlotsOfPartition:
-    """What the client's hash leaves of the slots for the keys of a partition.
+    """What the client's hash leaves of the slots for the keys of a partition."""
 
-    ``modulus`` 1: any slot occurs. ``slots`` of ``slots_in_all`` occur, and ``consumers`` of ``consumers_in_all`` can
-    get a key of this partition.
-    """
-
-    modulus: int
-    slots: int
-    slots_in_all: int
-    consumers: int
-    consumers_in_all: int
-    sentence: str
+    modulus: Annotated[
+        int, about("Keys of the partition agree in their hash modulo this number; 1: any slot occurs.", 1)
+    ]
+    slots: Annotated[int, about("Slots that occur among the keys of this partition.", 0)]
+    slots_in_all: Annotated[int, about("Slots that occur at all.", 0)]
+    consumers: Annotated[int, about("Consumers that can get a key of this partition.", 0)]
+    consumers_in_all: Annotated[int, about("Connected consumers.", 0)]
+    sentence: Annotated[str, about("The same in a sentence.")]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPath:
-    """From the key to the partition; ``others`` are all other clients and hashes.
+    """From the key to the partition."""
 
-    ``resonance`` is None where the partition is not known.
-    """
-
-    client: str
-    hashing: str
-    partitions: int
-    partition: int | None
-    hashed: bytes | None
-    hash_value: int | None
-    division: Division | None
-    undecided: str
-    sentence: str
-    others: tuple[OtherRoute, ...]
-    resonance: SlotsOfPartition | None
+    client: Annotated[str, about("The client family that sends the message.")]
+    hashing: Annotated[str, about("The hash that takes the partition.")]
+    partitions: Annotated[int, about("How many there are.", 1)]
+    partition: Annotated[int | None, about("The partition; null where the key does not decide.", 0)]
+    hashed: Annotated[bytes | None, about("The bytes that are hashed, in hexadecimal.")]
+    hash_value: Annotated[int | None, about("The client's hash.", 0)]
+    division: Annotated[Division | None, about("The division by the partitions; null where no hash decides.")]
+    undecided: Annotated[str, about("What decides instead of a hash, empty where one does.")]
+    sentence: Annotated[str, about("The rule in a sentence.")]
+    others: Annotated[tuple[OtherRoute, ...], about("All other clients and hashes.")]
+    resonance: Annotated[SlotsOfPartition | None, about("Which slots the keys of this partition can have.")]
 
 
 def routed_key(metadata: EntryMetadata) -> str | bytes | None:

@@ -29,6 +29,7 @@ from engine.views.keys.model import (
     KeysStatus,
     KeysView,
     LuckView,
+    WaitHolder,
     WaitRow,
 )
 from engine.views.keys.moves import KeyMoves, key_moves, step_moves
@@ -105,7 +106,7 @@ def _status(timeline: Timeline, now: KeysSlice) -> KeysStatus:
     selector = now.selector
     points = selector.points if isinstance(selector, RingSelector) else subscription.points
     return KeysStatus(
-        mode=subscription.mode.value,
+        mode=subscription.mode,
         form=form_text(subscription),
         rule_text=rule_text(subscription),
         order_rule=ORDER_RULES[subscription.delivery.terms.order],
@@ -195,7 +196,7 @@ def _wait_row(wait: Wait, partition: int, positions: Mapping[int, int]) -> WaitR
         owner=-1 if wait.owner_id is None else positions.get(wait.owner_id, -1),
         reason=REASONS[wait.reason],
         ends_when=wait.reason.value,
-        holders=tuple((positions.get(holder.consumer_id, -1), holder.unacked) for holder in wait.holders),
+        holders=tuple(WaitHolder(positions.get(holder.consumer_id, -1), holder.unacked) for holder in wait.holders),
         since_ms=-1 if wait.since_ms is None else wait.since_ms,
         blocked_attempts=wait.blocked_attempts,
         partition=partition,

@@ -15,6 +15,7 @@ from engine.keyshared.ring import RingForm, RingSelector
 from engine.keyshared.sticky import LegacyStickySelector
 from engine.text import counted
 from engine.views.failover.model import Notice
+from engine.views.keys.model import LuckWord
 from engine.views.keys.slice import KeysSlice, fairness
 
 ORDER_RULES: Final = {
@@ -33,7 +34,7 @@ REASONS: Final = {
     WaitReason.READ_DUE: "read is due",
     WaitReason.LOOK_AHEAD: "look-ahead is full",
 }
-VERDICTS: Final = {
+VERDICTS: Final[dict[Verdict, LuckWord]] = {
     Verdict.CHANCE: "chance",
     Verdict.CHANCE_OF_POINTS: "chance of the points",
     Verdict.NAMES: "names",
@@ -47,7 +48,7 @@ VERDICTS: Final = {
 }
 
 
-_ANSWERS: Final = {
+_ANSWERS: Final[dict[str, str]] = {
     VERDICTS[Verdict.CHANCE]: "it can be",
     VERDICTS[Verdict.CHANCE_OF_POINTS]: "unlucky points, which the keys follow",
     VERDICTS[Verdict.NOTHING]: "nothing to judge yet",

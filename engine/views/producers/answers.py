@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, ClassVar, Final
 
+from engine.answer import about
 from engine.cluster.commands import plan_settings
 from engine.cluster.producers.state import ProducerPlan, ProducerTopic
 from engine.cluster.state import behaviour_in, find_producer_topic
@@ -29,65 +30,60 @@ from engine.routing.producers.settings import CLIENTS, new_router
 from engine.routing.producers.statistics import MergedPublishers, PartitionedPublishers, partitioned_publishers
 from engine.routing.routers import PartialRoundRobinRouter, Router
 from engine.text import counted
-from engine.views.producers.model import SendAnswer, StatisticsRow, StatisticsView
+from engine.views.producers.model import MergedStatistics, SendAnswer, StatisticsRow, StatisticsView
 from engine.views.producers.words import name_of
 from engine.views.timeline import state_before
 
 
 @dataclass(frozen=True, slots=True)
 class ClientMoves:
-    """Clients that hash these keys alike: ``moved`` of them go elsewhere, where ``expected_share`` of random ones
-    would.
+    """Clients that hash these keys alike."""
 
-    ``label`` is the first of them, with its hash where that is not its default; ``clients`` are the names of all.
-    """
-
-    label: str
-    hashing: str
-    clients: tuple[str, ...]
-    moved: int
-    expected_share: float
+    label: Annotated[str, about("The first of them, with its hash where that is not its default.")]
+    hashing: Annotated[str, about("The name of their hash.")]
+    clients: Annotated[tuple[str, ...], about("The names of all.")]
+    moved: Annotated[int, about("Keys that go to another partition.", 0)]
+    expected_share: Annotated[float, about("The part of random keys that would.", 0, 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyGrowth:
-    """One key: its partition before and after, in the order of ``GrowthView.clients``; None: the key does not decide.
+    """One key. ``java`` and ``python`` are the partitions by the defaults of these clients, before and after."""
 
-    ``java`` and ``python`` are those of the defaults of these clients, before and after.
-    """
-
-    key: str
-    before: tuple[int | None, ...]
-    after: tuple[int | None, ...]
+    key: Annotated[str, about("Its text.")]
+    before: Annotated[
+        Mapping[str, int | None],
+        about("Its partition now, by the label of the clients that hash alike; null where the key does not decide.", 0),
+    ]
+    after: Annotated[Mapping[str, int | None], about("Its partition then.", 0)]
     java: tuple[int | None, int | None]
     python: tuple[int | None, int | None]
 
     @property
-    def moves(self) -> bool:
-        """Whether it moves for any client."""
+    def moves(self) -> Annotated[bool, about("Whether it moves for any client.")]:
         return self.before != self.after
 
     @property
-    def disagrees(self) -> bool:
-        """Whether Java's and Python's default put it into different partitions after the growth."""
+    def disagrees(
+        self,
+    ) -> Annotated[
+        bool, about("Whether Java and Python put it into different partitions then.", key="clients_disagree")
+    ]:
         return self.java[1] != self.python[1]
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthView:
-    """A growth from ``before`` to ``after`` partitions; equal numbers only compare clients.
+    """A growth to more partitions; equal numbers only compare clients."""
 
-    ``disagreeing`` keys go to different partitions from Java and from Python after it, where ``expected_disagreeing``
-    (0..1) of independent hashes would. ``random`` are the clients whose default lets no key decide.
-    """
-
-    before: int
-    after: int
-    clients: tuple[ClientMoves, ...]
-    keys: tuple[KeyGrowth, ...]
-    disagreeing: int
-    expected_disagreeing: float
-    random: tuple[str, ...]
+    FORMAT: ClassVar[str] = "ringside.partitions/1"
+    before: Annotated[int, about("Partitions now.", 1, key="from")]
+    after: Annotated[int, about("Partitions then.", 1, key="to")]
+    clients: Annotated[tuple[ClientMoves, ...], about("Clients by their hash.")]
+    random: Annotated[tuple[str, ...], about("Clients whose default lets no key decide.")]
+    disagreeing: Annotated[int, about("Keys for which Java and Python differ then.", 0)]
+    expected_disagreeing: Annotated[float, about("The part of random keys for which they would.", 0, 1)]
+    keys: Annotated[tuple[KeyGrowth, ...], about("The keys that were given.")]
 
 
 def growth_view(keys: Iterable[str | bytes], before: int, after: int) -> GrowthView | Rejection:
@@ -124,8 +120,8 @@ def growth_view(keys: Iterable[str | bytes], before: int, after: int) -> GrowthV
         keys=tuple(
             KeyGrowth(
                 key if isinstance(key, str) else base64_text(key),
-                tuple(place[at].left for place in places),
-                tuple(place[at].right for place in places),
+                {client.label: place[at].left for client, place in zip(clients, places, strict=True)},
+                {client.label: place[at].right for client, place in zip(clients, places, strict=True)},
                 (java[at].left, java[at].right),
                 (python[at].left, python[at].right),
             )
@@ -144,12 +140,16 @@ def _label(routing: KeyRouting) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RouteAnswer:
-    """``elsewhere``: where all other clients and hashes put the key; empty where no key decided."""
+    """Where a message goes."""
 
-    client: str
-    partitions: int
-    explanation: RouteExplanation
-    elsewhere: tuple[OtherRoute, ...]
+    FORMAT: ClassVar[str] = "ringside.route/1"
+    partition: Annotated[int, about("The partition.", 0)]
+    partitions: Annotated[int, about("How many there are.", 1)]
+    client: Annotated[str, about("The client that sends the message.")]
+    explanation: Annotated[RouteExplanation, about("Every step.")]
+    elsewhere: Annotated[
+        tuple[OtherRoute, ...], about("Where all other clients and hashes put the key; empty where no key decided.")
+    ]
 
 
 def route_answer(
@@ -178,7 +178,8 @@ def route_answer(
     explanation = explain_route(router, key, partitions, now_ms)
     if isinstance(explanation, Rejection):
         return explanation
-    return RouteAnswer(settings.client.name, partitions, explanation, elsewhere(key, router, explanation, partitions))
+    others = elsewhere(key, router, explanation, partitions)
+    return RouteAnswer(explanation.partition, partitions, settings.client.name, explanation, others)
 
 
 def _route_by_key(key: str | bytes | None, plan: ProducerPlan, partitions: int) -> RouteAnswer | Rejection:
@@ -195,7 +196,8 @@ def _route_by_key(key: str | bytes | None, plan: ProducerPlan, partitions: int) 
         message = f"{found.undecided}; what {name} does with such a message is not modelled"
         return Rejection("NotModelled", message, field="client")
     explanation = explain_key_route(key, found)
-    return RouteAnswer(name, partitions, explanation, other_routes(key, routing, partitions))
+    others = other_routes(key, routing, partitions)
+    return RouteAnswer(explanation.partition, partitions, name, explanation, others)
 
 
 def elsewhere(
@@ -271,17 +273,15 @@ def _view(topic: ProducerTopic, publishers: PartitionedPublishers, *, by_name: b
     )
     return StatisticsView(
         in_force="by name" if by_name else "by position",
-        by_name=_rows(publishers.by_name),
-        by_position=_rows(publishers.by_position),
+        by_name=_merged(publishers.by_name),
+        by_position=_merged(publishers.by_position),
         truth=truth,
-        torn_by_name=len(publishers.by_name.torn),
-        torn_by_position=len(publishers.by_position.torn),
         sentence=_sentence(publishers, by_name=by_name),
     )
 
 
-def _rows(merged: MergedPublishers) -> tuple[StatisticsRow, ...]:
-    return tuple(
+def _merged(merged: MergedPublishers) -> MergedStatistics:
+    entries = tuple(
         StatisticsRow(
             entry.stats.producer_name or "",
             entry.producers,
@@ -291,6 +291,7 @@ def _rows(merged: MergedPublishers) -> tuple[StatisticsRow, ...]:
         )
         for entry in merged.entries
     )
+    return MergedStatistics(entries, len(merged.torn))
 
 
 def _sentence(publishers: PartitionedPublishers, *, by_name: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from engine.cluster.producers.state import ProducerTopic
 from engine.errors import Rejection
@@ -16,7 +16,10 @@ from engine.views.producers.model import CountsView, CurvePoint
 
 DEFAULT_LIMIT: Final = 3
 CURVE_POINTS: Final = 24
-_NAMES: Final[dict[RouterKind, str]] = {"RoundRobinPartition": "round robin", "SinglePartition": "single partition"}
+_NAMES: Final[dict[RouterKind, Literal["round robin", "single partition"]]] = {
+    "RoundRobinPartition": "round robin",
+    "SinglePartition": "single partition",
+}
 
 _counts: Remembered[CountsView] = Remembered()
 

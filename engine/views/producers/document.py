@@ -1,102 +1,75 @@
-"""The screen "producers" as one JSON document: everything it shows, the matrix as what each producer has opened.
-
-``schema/producers.schema.json`` (JSON Schema 2020-12) describes it, units included.
-"""
+"""The screen "producers" as one JSON document: everything it shows, the matrix as what each producer has opened."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from msgspec import structs
 
+from engine.answer import about, extended
+from engine.documents import document
+from engine.views.failover.model import Notice, TimelineView
 from engine.views.producers.model import (
     FRESH,
     LOST,
+    OPENED_BY,
     REASON,
+    CountsView,
+    OpenedBy,
     PartitionsView,
     ProducerRow,
+    ProducersFoot,
+    ProducersStatus,
+    ProducerStep,
     ProducersView,
     RatesView,
-    StatisticsRow,
     StatisticsView,
 )
 
-FORMAT: Final = "ringside.producers/1"
-"""Changes when a member goes or changes its meaning."""
-REASONS: Final = ("eager start", "lazy start", "router", "key", "partition added")
-"""The words for the reasons of cells, from ``EAGER`` on."""
+
+@dataclass(frozen=True, slots=True)
+class Producer(ProducerRow):
+    """One producer."""
+
+    partitions: Annotated[Mapping[OpenedBy, tuple[int, ...]], about("The partitions it has opened, by reason.", 0)]
+    lost: Annotated[tuple[int, ...], about("Opened partitions whose connection is lost.", 0)]
+    fresh: Annotated[tuple[int, ...], about("Partitions the last step opened.", 0)]
 
 
-def producers_document(view: ProducersView, statistics: StatisticsView) -> dict[str, Any]:
-    """A view and its statistics as plain values that ``json.dumps`` takes. O(size of the view)."""
-    status = asdict(view.status) | {"places": list(view.status.places)}
-    return {
-        "format": FORMAT,
-        "status": status,
-        "producers": [_producer(row, view) for row in view.producers],
-        "totals": asdict(view.foot),
-        "partitions": _partitions(view.partitions),
-        "rates": None if view.rates is None else _rates(view.rates),
-        "counts": asdict(view.counts)
-        | {
-            "points": [asdict(point) for point in view.counts.points],
-            "connections": list(view.counts.connections),
-        },
-        "statistics": _statistics(statistics),
-        "events": [asdict(step) for step in view.events],
-        "timeline": structs.asdict(view.timeline) | {"kinds": list(view.timeline.kinds)},
-        "notices": [structs.asdict(notice) for notice in view.notices],
-        "deliveries": list(view.deliveries),
-    }
+@dataclass(frozen=True, slots=True)
+class ProducersDocument:
+    """Everything that the screen "producers" shows of the producers of one partitioned topic at one step."""
+
+    FORMAT: ClassVar[str] = "ringside.producers/1"
+    status: Annotated[ProducersStatus, about("The status line.")]
+    producers: Annotated[tuple[Producer, ...], about("In the order of creation.")]
+    totals: Annotated[ProducersFoot, about("The line below the table.")]
+    partitions: Annotated[PartitionsView, about("One number for each partition, in their order.")]
+    rates: Annotated[
+        RatesView | None, about("What producers with rates send in the long run, null where none has a rate.")
+    ]
+    counts: Annotated[
+        CountsView,
+        about("What the same producers would cost with each way to start; means over random draws."),
+    ]
+    statistics: Annotated[StatisticsView, about("PartitionedTopicStats, merged both ways.")]
+    events: Annotated[tuple[ProducerStep, ...], about("What each step did, oldest first.")]
+    timeline: Annotated[TimelineView, about("The steps of this branch.")]
+    notices: Annotated[tuple[Notice, ...], about("What to know about what is shown, in a fixed order.")]
+    deliveries: Annotated[tuple[str, ...], about("The last things that happened to producers, newest last.")]
 
 
-def _producer(row: ProducerRow, view: ProducersView) -> dict[str, Any]:
+def producers_document(view: ProducersView, statistics: StatisticsView) -> Any:
+    """A view and its statistics as plain values for JSON. O(size of the view)."""
+    producers = [_producer(row, view) for row in view.producers]
+    return document(extended(ProducersDocument, view, producers=producers, totals=view.foot, statistics=statistics))
+
+
+def _producer(row: ProducerRow, view: ProducersView) -> Producer:
     """A row with its opened partitions by reason, those whose connection is lost, and those the last step opened."""
     cells = view.matrix[row.number]
-    opened = {reason: np.flatnonzero((cells & REASON) == code).tolist() for code, reason in enumerate(REASONS, start=1)}
-    return asdict(row) | {
-        "reasons": dict(zip(REASONS, row.reasons, strict=True)),
-        "partitions": opened,
-        "lost": np.flatnonzero(cells & LOST).tolist(),
-        "fresh": np.flatnonzero(cells & FRESH).tolist(),
-    }
-
-
-def _partitions(view: PartitionsView) -> dict[str, Any]:
-    return {
-        "producers": view.producers.tolist(),
-        "messages": view.messages.tolist(),
-        "pending": view.pending.tolist(),
-        "failing": [{"partition": partition, "error": error} for partition, error in view.failing],
-        "new_from": view.new_from,
-    }
-
-
-def _rates(rates: RatesView) -> dict[str, Any]:
-    return {
-        "msgs_per_sec": rates.msgs_per_sec.tolist(),
-        "bytes_per_sec": rates.bytes_per_sec.tolist(),
-        "hottest": rates.hottest if rates.hottest >= 0 else None,
-        "busiest_over_average": rates.busiest_over_average,
-        "without": rates.without,
-        "waiting_msgs_per_sec": rates.waiting_msgs_per_sec,
-        "failing_msgs_per_sec": rates.failing_msgs_per_sec,
-        "fastest": rates.fastest if rates.fastest >= 0 else None,
-        "fastest_msgs_per_sec": rates.fastest_msgs_per_sec,
-    }
-
-
-def _statistics(view: StatisticsView) -> dict[str, Any]:
-    return {
-        "in_force": view.in_force,
-        "sentence": view.sentence,
-        "by_name": {"entries": [_entry(row) for row in view.by_name], "torn": view.torn_by_name},
-        "by_position": {"entries": [_entry(row) for row in view.by_position], "torn": view.torn_by_position},
-        "truth": [_entry(row) for row in view.truth],
-    }
-
-
-def _entry(row: StatisticsRow) -> dict[str, Any]:
-    return asdict(row) | {"producers": list(row.producers), "mixture": row.mixture}
+    opened = {word: np.flatnonzero((cells & REASON) == code).tolist() for code, word in enumerate(OPENED_BY, start=1)}
+    lost, fresh = (np.flatnonzero(cells & bit).tolist() for bit in (LOST, FRESH))
+    return extended(Producer, row, partitions=opened, lost=lost, fresh=fresh)

@@ -5,19 +5,26 @@ Producers are referred to by their number in the order of creation, which is the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.routing.clients import OtherRoute
 from engine.routing.explain import SendExplanation
-from engine.views.failover.model import Notice, TimelineView
+from engine.routing.producers.model import HandlerState
+from engine.routing.producers.settings import AccessMode
+from engine.views.failover.model import Notice, StepKind, TimelineView
 
 NOT_OPEN: Final = 0
 EAGER, LAZY_START, ROUTER, KEY, ADDED = range(1, 6)
 """Why a producer has an object at a partition: the values of a cell of the matrix, below ``LOST``."""
+OpenedBy = Literal["eager start", "lazy start", "router", "key", "partition added"]
+OPENED_BY: Final[tuple[OpenedBy, ...]] = get_args(OpenedBy)
+"""The words for the reasons of cells, from ``EAGER`` on."""
 REASON: Final = 7
 """The bits of a cell that say why."""
 LOST: Final = 8
@@ -28,48 +35,53 @@ FRESH: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class ProducerRow:
-    """One partitioned producer. ``name`` is that of its first partition, "" without any; ``tag`` and ``colour`` follow
-    its number. ``router`` is in words ("round robin", "single", "partial(3)"). ``known`` partitions it counts with,
-    ``opened`` it has objects for, ``connected`` of them are. ``reasons`` counts the opened ones from ``EAGER`` to
-    ``ADDED``. ``gained`` is what the last step opened. ``last`` says what happened to it last. ``msgs_per_sec`` of
-    ``msg_bytes`` is what it sends, None where it has no rate.
-    """
+    """One partitioned producer; its letters and colour follow its number."""
 
-    number: int
-    name: str
-    tag: str
-    colour: int
-    client: str
-    router: str
-    access_mode: str
-    lazy: bool
-    state: str
-    known: int
-    opened: int
-    connected: int
-    reasons: tuple[int, int, int, int, int]
-    sent_msgs: int
-    pending_msgs: int
-    queue_limit: int
-    gained: int
-    last: str
-    msgs_per_sec: float | None = None
-    msg_bytes: int | None = None
+    number: Annotated[int, about("Its place in the order of creation.", 0)]
+    name: Annotated[str, about("Its name at its first partition, empty where it never had one.")]
+    tag: Annotated[str, about("Its letters on the screen.")]
+    colour: Annotated[int, about("Its colour on the screen.", 0)]
+    client: Annotated[str, about("The client library.")]
+    router: Annotated[str, about("Its router in words.")]
+    access_mode: Annotated[AccessMode, about("Its access mode.")]
+    lazy: Annotated[bool, about("Whether it starts lazily.")]
+    state: Annotated[HandlerState, about("Its state.")]
+    known: Annotated[int, about("How many partitions it counts with.", 1)]
+    opened: Annotated[int, about("How many it has opened.", 0)]
+    connected: Annotated[int, about("To how many of them it is connected.", 0)]
+    reasons: Annotated[Mapping[OpenedBy, int], about("How many partitions it opened for each reason.", 0)]
+    sent_msgs: Annotated[int, about("Messages published.", 0)]
+    pending_msgs: Annotated[int, about("Messages that wait for a connection.", 0)]
+    queue_limit: Annotated[int, about("How many may wait at one partition, 0 for no limit.", 0)]
+    gained: Annotated[int, about("How many the last step opened.", 0)]
+    last: Annotated[str, about("What happened to it last.")]
+    msgs_per_sec: Annotated[
+        float | None,
+        about("Messages a second that it sends, null where it has no rate.", 0),
+    ]
+    msg_bytes: Annotated[
+        int | None,
+        about("Bytes of each of these messages, null where it has no rate.", 0),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class FailingPartition:
+    partition: Annotated[int, about("Its number.", 0)]
+    error: Annotated[str, about("What brokers answer.")]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PartitionsView:
-    """All partitions side by side (int64, one value for each): producer objects, messages published and waiting.
+    """All partitions, one value for each."""
 
-    ``failing`` are those that are not served with the error that brokers give; ``new_from`` is the first that the last
-    step added, the number of partitions when it added none.
-    """
-
-    producers: NDArray[np.int64]
-    messages: NDArray[np.int64]
-    pending: NDArray[np.int64]
-    failing: tuple[tuple[int, str], ...]
-    new_from: int
+    producers: Annotated[NDArray[np.int64], about("Producer objects.", 0)]
+    messages: Annotated[NDArray[np.int64], about("Messages published.", 0)]
+    pending: Annotated[NDArray[np.int64], about("Messages waiting.", 0)]
+    failing: Annotated[tuple[FailingPartition, ...], about("Those that are not served.")]
+    new_from: Annotated[
+        int, about("The first that the last step added, the number of partitions when it added none.", 0)
+    ]
 
     @property
     def count(self) -> int:
@@ -78,145 +90,132 @@ class PartitionsView:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RatesView:
-    """What partitions get a second from producers with rates: messages and bytes, (partitions,) float64.
+    """What partitions get a second from producers with rates, (partitions,) float64."""
 
-    ``hottest`` is the partition with most, -1 while nothing is sent; ``busiest_over_average`` its rate beside that of
-    all. ``without`` counts partitions that get nothing. ``waiting_msgs_per_sec`` go to partitions whose connection is
-    lost, ``failing_msgs_per_sec`` to those that could not be opened. ``fastest`` is the number of the producer that
-    sends the hottest partition most, -1 for none, and ``fastest_msgs_per_sec`` that part of its rate.
-    """
-
-    msgs_per_sec: NDArray[np.float64]
-    bytes_per_sec: NDArray[np.float64]
-    hottest: int
-    busiest_over_average: float
-    without: int
-    waiting_msgs_per_sec: float
-    failing_msgs_per_sec: float
-    fastest: int
-    fastest_msgs_per_sec: float
+    msgs_per_sec: Annotated[NDArray[np.float64], about("Messages a second that each partition takes.", 0)]
+    bytes_per_sec: Annotated[NDArray[np.float64], about("Bytes a second that each partition takes.", 0)]
+    hottest: Annotated[int, about("The partition with most messages a second, null while nothing is sent.", 0, null=-1)]
+    busiest_over_average: Annotated[
+        float, about("Its messages a second beside the average of all partitions, 0 while nothing is sent.", 0)
+    ]
+    without: Annotated[int, about("How many partitions get nothing.", 0)]
+    waiting_msgs_per_sec: Annotated[float, about("Messages a second for partitions whose connection is lost.", 0)]
+    failing_msgs_per_sec: Annotated[float, about("Messages a second for partitions that could not be opened.", 0)]
+    fastest: Annotated[
+        int, about("The number of the producer that sends the hottest partition most, null for none.", 0, null=-1)
+    ]
+    fastest_msgs_per_sec: Annotated[float, about("Messages a second that it sends there.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class ProducersFoot:
-    """What the producers cost: ``broker_producers`` objects of ``pairs`` that eager ones would have, and connections.
+    """What the producers cost."""
 
-    ``busiest`` and ``idle`` partitions: the largest number of objects at one, and how many have none. ``full`` ones
-    have as many as ``maxProducersPerTopic`` allows, so that they refuse another.
-    """
-
-    producers: int
-    ready: int
-    partitions: int
-    partitions_used: int
-    broker_producers: int
-    pairs: int
-    connections: int
-    sent_msgs: int
-    pending_msgs: int
-    busiest: int
-    idle: int
-    full: int
+    producers: Annotated[int, about("All of them.", 0)]
+    ready: Annotated[int, about("Those that are neither closed nor fenced.", 0)]
+    partitions: Annotated[int, about("Of the topic.", 1)]
+    partitions_used: Annotated[int, about("Partitions with any producer.", 0)]
+    broker_producers: Annotated[int, about("Producer objects on brokers.", 0)]
+    pairs: Annotated[int, about("Objects that as many eager producers would have.", 0)]
+    connections: Annotated[int, about("Connections of clients to brokers.", 0)]
+    sent_msgs: Annotated[int, about("Messages published.", 0)]
+    pending_msgs: Annotated[int, about("Messages waiting.", 0)]
+    busiest: Annotated[int, about("The largest number of objects at one partition.", 0)]
+    idle: Annotated[int, about("Partitions without any.", 0)]
+    full: Annotated[int, about("Partitions with as many producers as maxProducersPerTopic allows.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
     """Producer objects on brokers at one number of partitions, by the way to start; means over random draws."""
 
-    partitions: int
-    eager: float
-    lazy: float
-    partial: float
+    partitions: Annotated[int, about("How many partitions.", 1)]
+    eager: Annotated[float, about("Objects when all partitions are opened at creation.", 0)]
+    lazy: Annotated[float, about("Objects of lazy producers with the routing mode lazy_mode.", 0)]
+    partial: Annotated[float, about("Objects of lazy producers with partial round robin.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class CountsView:
-    """The same ``producers`` with each way to start: objects (``points``, ascending by partitions) and connections.
+    """The same producers with each way to start; the work is ``messages`` without a key by each of them."""
 
-    The work is ``messages`` without a key by each producer (what they took, on average); ``lazy`` is meant with the
-    routing mode ``lazy_mode``, ``partial`` with ``limit``. ``here`` is the point of the topic's own number of
-    partitions, ``connections`` are (eager, lazy, partial) there, and ``forever`` the objects after so many messages
-    that no more will be opened. ``observed`` are the objects there are.
-    """
-
-    producers: int
-    brokers: int
-    messages: int
-    limit: int
-    lazy_mode: str
-    observed: int
-    here: CurvePoint
-    connections: tuple[float, float, float]
-    forever: CurvePoint
-    points: tuple[CurvePoint, ...]
+    producers: Annotated[int, about("How many.", 0)]
+    brokers: Annotated[int, about("How many.", 1)]
+    messages: Annotated[int, about("Messages without a key that each takes.", 0)]
+    limit: Annotated[int, about("The limit of partial round robin.", 1)]
+    lazy_mode: Annotated[Literal["round robin", "single partition"], about("The routing mode of lazy.")]
+    observed: Annotated[int, about("Objects there are.", 0)]
+    here: Annotated[CurvePoint, about("At the topic's number of partitions.")]
+    connections: Annotated[tuple[float, float, float], about("Connections there: eager, lazy, partial.", 0)]
+    forever: Annotated[CurvePoint, about("After so many messages that all is open that will be.")]
+    points: Annotated[tuple[CurvePoint, ...], about("Ascending by partitions.")]
 
 
 @dataclass(frozen=True, slots=True)
 class ProducersStatus:
-    """The status line: the topic, how many producers on how many partitions, the setting that merges their statistics.
+    """The status line."""
 
-    ``places`` are all subscriptions and topics that can be shown, ``place`` is the index of this one among them.
-    """
-
-    topic: str
-    places: tuple[str, ...]
-    place: int
-    partitions: int
-    producers: int
-    brokers: int
-    by_name: bool
-    release: str
-    source: str
-    step: int
-    steps: int
-    seed: int
-    now_ms: int
+    topic: Annotated[str, about("The partitioned topic.")]
+    places: Annotated[tuple[str, ...], about("All subscriptions and topics that can be shown.")]
+    place: Annotated[int, about("Where this topic stands among them.", 0)]
+    partitions: Annotated[int, about("How many it has.", 1)]
+    producers: Annotated[int, about("How many there are, closed ones included.", 0)]
+    brokers: Annotated[int, about("How many brokers serve it; partition i is on broker i mod brokers.", 1)]
+    by_name: Annotated[bool, about("The setting aggregatePublisherStatsByProducerName.")]
+    release: Annotated[str, about("The Pulsar version.")]
+    source: Annotated[str, about("Where the state is from.")]
+    step: Annotated[int, about("The step shown.", 0)]
+    steps: Annotated[int, about("Steps of this branch.", 0)]
+    seed: Annotated[int, about("Decides what clients draw at random.")]
+    now_ms: Annotated[int, about("Simulated time in milliseconds.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerStep:
-    """What one step did: ``opened`` and ``gone`` producer objects, and the rest in words (``effect``, "" for nothing).
+    """What one step did."""
 
-    ``kind`` is a word for a glyph, as in ``EventLine``.
-    """
-
-    step: int
-    kind: str
-    text: str
-    opened: int
-    gone: int
-    effect: str
+    step: Annotated[int, about("Its number; 0 is the opening.", 0)]
+    kind: Annotated[StepKind, about("What kind of step it was.")]
+    text: Annotated[str, about("The command.")]
+    opened: Annotated[int, about("Producer objects opened.", 0)]
+    gone: Annotated[int, about("Producer objects gone.", 0)]
+    effect: Annotated[str, about("The rest in words.")]
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticsRow:
-    """One entry of a merged list: whose numbers are added up in it (``producers``, ascending); several: a mixture."""
+    """One entry of a merged list; several producers make a mixture."""
 
-    name: str
-    producers: tuple[int, ...]
-    msgs_per_sec: float
-    bytes_per_sec: float
-    mean_msg_bytes: float
+    name: Annotated[str, about("The producer's name, empty where the entry has none.")]
+    producers: Annotated[
+        tuple[int, ...], about("Numbers of the producers whose messages are added up in it, ascending.", 0)
+    ]
+    msgs_per_sec: Annotated[float, about("Messages per second; the whole history counts as one minute.", 0)]
+    bytes_per_sec: Annotated[float, about("Bytes per second.", 0)]
+    mean_msg_bytes: Annotated[float, about("Bytes of a message on average, as Pulsar takes the average.", 0)]
 
     @property
-    def mixture(self) -> bool:
+    def mixture(
+        self,
+    ) -> Annotated[bool, about("Whether it adds up several producers, so that its numbers are nobody's.")]:
         return len(self.producers) > 1
 
 
 @dataclass(frozen=True, slots=True)
+class MergedStatistics:
+    entries: Annotated[tuple[StatisticsRow, ...], about("The list.")]
+    torn: Annotated[int, about("Producers that are spread over several entries.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
 class StatisticsView:
-    """``PartitionedTopicStats`` both ways, and the ``truth``: what each producer really sent.
+    """``PartitionedTopicStats`` both ways, and the truth."""
 
-    ``in_force`` is "by name" or "by position". ``torn_*`` count producers that are spread over several entries.
-    """
-
-    in_force: str
-    by_name: tuple[StatisticsRow, ...]
-    by_position: tuple[StatisticsRow, ...]
-    truth: tuple[StatisticsRow, ...]
-    torn_by_name: int
-    torn_by_position: int
-    sentence: str
+    in_force: Annotated[Literal["by name", "by position"], about("Which the setting asks for.")]
+    sentence: Annotated[str, about("How right the list in force is.")]
+    by_name: Annotated[MergedStatistics, about("Merged by the producers' names, where the client supports it.")]
+    by_position: Annotated[MergedStatistics, about("Merged by the position in each partition's list.")]
+    truth: Annotated[tuple[StatisticsRow, ...], about("What each connected producer really sent.")]
 
 
 @dataclass(frozen=True, slots=True)

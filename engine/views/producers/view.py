@@ -31,7 +31,9 @@ from engine.views.producers.model import (
     EAGER,
     FRESH,
     LOST,
+    OPENED_BY,
     REASON,
+    FailingPartition,
     PartitionsView,
     ProducerRow,
     ProducersFoot,
@@ -196,7 +198,7 @@ def _before(before: ProducerTopic | None, now: ProducerTopic, earlier: ClusterSt
 
 def _row(topic: ProducerTopic, producer: PartitionedProducer, opened: Opened, cells: NDArray[np.uint8]) -> ProducerRow:
     mine = opened.cells[_held(producer, opened)]
-    reasons = np.bincount(mine & REASON, minlength=ADDED + 1)[EAGER : ADDED + 1].tolist()
+    reasons = np.bincount(mine & REASON, minlength=ADDED + 1)[EAGER:].tolist()
     return ProducerRow(
         number=producer.number,
         name=name_of(producer),
@@ -210,7 +212,7 @@ def _row(topic: ProducerTopic, producer: PartitionedProducer, opened: Opened, ce
         known=producer.partitions,
         opened=mine.size,
         connected=int(np.count_nonzero((mine & LOST) == 0)),
-        reasons=(reasons[0], reasons[1], reasons[2], reasons[3], reasons[4]),
+        reasons=dict(zip(OPENED_BY, reasons, strict=True)),
         sent_msgs=int(opened.sent.sum()),
         pending_msgs=int(opened.pending.sum()),
         queue_limit=producer.max_pending_messages,
@@ -227,7 +229,7 @@ def _partitions(now: ProducerTopic, before: ProducerTopic | None, matrix: Matrix
         producers=np.fromiter(map(len, brokers.connected), np.int64, brokers.partitions),
         messages=summed(brokers.partitions, matrix.opened, "sent"),
         pending=summed(brokers.partitions, matrix.opened, "pending"),
-        failing=tuple(sorted(brokers.failing.items())),
+        failing=tuple(FailingPartition(*one) for one in sorted(brokers.failing.items())),
         new_from=brokers.partitions if before is None else min(before.partitions, brokers.partitions),
     )
 

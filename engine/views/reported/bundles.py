@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.interruptions import Interruption, Interruptions

@@ -5,100 +5,118 @@ Consumers are referred to by their *position* among the rows of the view; -1 mea
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal
 
 import numpy as np
-from msgspec import Struct, field
 from numpy.typing import NDArray
 
-SUBSCRIPTION_LIMIT: Final = "subscription-unacked"
+from engine.answer import about
+
+Obstacle = Literal["subscription-unacked", "consumer-unacked", "no-permits", "draining"]
+SUBSCRIPTION_LIMIT: Final[Obstacle] = "subscription-unacked"
 """The subscription is blocked on unacknowledged messages, so nobody gets any."""
-CONSUMER_LIMIT: Final = "consumer-unacked"
+CONSUMER_LIMIT: Final[Obstacle] = "consumer-unacked"
 """The consumer is blocked on its unacknowledged messages."""
-NO_PERMITS: Final = "no-permits"
+NO_PERMITS: Final[Obstacle] = "no-permits"
 """The consumer has asked for no message, although some could be sent to it."""
-DRAINING: Final = "draining"
+DRAINING: Final[Obstacle] = "draining"
 """Messages for the consumer were held back for slots that drain at another one."""
 
 
-class ReportedConsumer(Struct, frozen=True):
-    """One consumer, summed over the topics and partitions that are shown.
-
-    ``active`` counts those where the broker names it as the active one, and ``waiting`` the entries of their backlog.
-    ``waiting_slots`` are the slots (Key_Shared) at which messages for it were held back, ``blocked_attempts`` how
-    often, and ``holders`` the positions of those who must acknowledge first. ``draining`` slots drain at this consumer.
-    ``obstacles`` are codes, the worst first; empty for one that can be served. Times are epoch milliseconds, 0 for
-    never; texts are as the broker printed them where it was seen first. Sums are None where an answer lacks one
-    of their numbers.
-    """
-
-    name: str
-    permits: int | None = 0
-    unacked: int | None = 0
-    waiting: int | None = 0
-    active: int = 0
-    waiting_slots: int = 0
-    blocked_attempts: int = 0
-    holders: tuple[int, ...] = ()
-    draining: int = 0
-    obstacles: tuple[str, ...] = ()
-    msgs_per_sec: float | None = 0.0
-    last_acked_ms: int = 0
-    last_consumed_ms: int = 0
-    connected_since: str = ""
-    address: str = ""
-    client_version: str = ""
+BLOCKED_TOPICS_LISTED: Final = 1_000
+"""Of more only the number is in the document."""
+DIFFERENCES_LISTED: Final = 1_000
 
 
-class ReportedWait(Struct, frozen=True):
-    """One draining slot of a topic: ``owner`` gets its messages once ``holder`` has acknowledged ``unacked`` of it."""
+@dataclass(frozen=True, slots=True)
+class ReportedConsumer:
+    """One consumer, summed over the topics and partitions that are shown; texts are as printed first."""
 
-    topic: str
-    slot: int
-    owner: int
-    holder: int
-    unacked: int
-    blocked_attempts: int
+    position: Annotated[int, about("Its row; null for one without.", 0, key="consumer_id", place=True)]
+    name: Annotated[str, about("Consumer name; empty when the client sent none.")]
+    permits: Annotated[int | None, about("Messages it asks for; may be negative; null where the answers lack it.")] = 0
+    unacked: Annotated[
+        int | None, about("Messages it holds unacknowledged; null where the answers lack it.", key="unacked_messages")
+    ] = 0
+    waiting: Annotated[
+        int | None,
+        about(
+            "Entries of the backlog where it is the one that is served; null where the answers lack it.",
+            key="waiting_entries",
+        ),
+    ] = 0
+    active: Annotated[
+        int, about("Topics and partitions where the broker names it as the active one.", 0, key="active_topics")
+    ] = 0
+    waiting_slots: Annotated[int, about("Slots at which messages for it were held back.", 0)] = 0
+    blocked_attempts: Annotated[int, about("How often.")] = 0
+    holders: Annotated[
+        tuple[int, ...], about("Consumers that must acknowledge first.", 0, key="waits_for", place=True)
+    ] = ()
+    draining: Annotated[int, about("Slots that drain at it.", 0, key="draining_slots")] = 0
+    obstacles: Annotated[tuple[Obstacle, ...], about("Why it cannot be served, the worst first.")] = ()
+    msgs_per_sec: Annotated[
+        float | None, about("Messages per second that go out to it; null where the answers lack it.", 0)
+    ] = 0.0
+    last_acked_ms: Annotated[
+        int, about("When it last acknowledged, in epoch milliseconds; null for never.", null=0)
+    ] = 0
+    last_consumed_ms: Annotated[int, about("When a message was last sent to it; null for never.", null=0)] = 0
+    connected_since: Annotated[str, about("Text of the broker.")] = ""
+    address: Annotated[str, about("Text of the broker.")] = ""
+    client_version: Annotated[str, about("Text of the broker.")] = ""
 
 
-class WaitingPair(Struct, frozen=True):
-    """``owner`` waits for ``holder`` at so many slots, where messages were held back so often."""
+@dataclass(frozen=True, slots=True)
+class ReportedWait:
+    """One draining slot of a topic."""
 
-    owner: int
-    holder: int
-    slots: int
-    blocked_attempts: int
+    topic: Annotated[str, about("Topic or partition.")]
+    slot: Annotated[int, about("Slot.", 0)]
+    owner: Annotated[int, about("Who gets its messages next.", 0, place=True)]
+    holder: Annotated[int, about("Who must acknowledge first.", 0, place=True)]
+    unacked: Annotated[int, about("Messages of the slot that the holder has not acknowledged.", key="unacked_messages")]
+    blocked_attempts: Annotated[int, about("How often messages were held back for it.")]
 
 
-class SeenTime(Struct, frozen=True):
-    """When something was seen: ``at_ms``, or not before ``not_before_ms``; each is -1 where it is unknown.
+@dataclass(frozen=True, slots=True)
+class WaitingPair:
+    """Who waits for whom."""
 
-    ``moment`` counts from 1 to ``moments``.
-    """
+    owner: Annotated[int, about("Who waits.", 0, place=True)]
+    holder: Annotated[int, about("For whom.", 0, place=True)]
+    slots: Annotated[int, about("At how many slots.", 0)]
+    blocked_attempts: Annotated[int, about("How often messages were held back there.")]
 
-    at_ms: int
-    not_before_ms: int
-    moment: int
-    moments: int
+
+@dataclass(frozen=True, slots=True)
+class SeenTime:
+    """When something was seen; -1 where a time is unknown."""
+
+    at_ms: Annotated[int, about("Epoch milliseconds; null where nothing says it.", 0, null=-1)]
+    not_before_ms: Annotated[int, about("Where that is unknown: the latest time that the answers name.", 0, null=-1)]
+    moment: Annotated[int, about("Which moment, from 1.", 1)]
+    moments: Annotated[int, about("Of how many.", 1)]
 
 
 Fact = tuple[str, str, str]
 """What a fact is about: its kind, a topic, a subscription."""
 
 
-class Disagreement(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Disagreement:
     """A fact that a broker reported otherwise than the model has it; ``subscription`` "" where it is about none.
 
-    ``kind`` is that of a fact of ``verify``; ``rule`` is what the model went by. ``likely`` is the likeliest reason,
-    "" where none of the known ones fits.
+    ``kind`` is that of a fact of ``verify``. ``likely`` is the likeliest reason, "" where none of the known ones fits.
     """
 
-    kind: str
-    topic: str
+    kind: Annotated[str, about("What was compared.", key="fact")]
+    topic: Annotated[str, about("The topic or partition.")]
     subscription: str
-    reported: str
-    modelled: str
-    rule: str
+    reported: Annotated[str, about("What the broker reported.")]
+    modelled: Annotated[str, about("What the model gives.")]
+    rule: Annotated[str, about("The rule that the model went by.")]
     likely: str = ""
 
     @property
@@ -106,7 +124,8 @@ class Disagreement(Struct, frozen=True):
         return self.kind, self.topic, self.subscription
 
 
-class Agreement(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Agreement:
     """How many facts of one reading were compared with the model, and those that differ."""
 
     compared: int = 0
@@ -125,7 +144,8 @@ def _no_marks() -> NDArray[np.bool_]:
     return np.zeros(0, dtype=np.bool_)
 
 
-class Comparison(Struct, frozen=True, eq=False):
+@dataclass(frozen=True, eq=False, slots=True)
+class Comparison:
     """Who has what by brokers and by the model, for one subscription.
 
     ``compared`` counts facts: active consumers of topics, or consumers with their hash ranges. Only where some differ
@@ -134,7 +154,9 @@ class Comparison(Struct, frozen=True, eq=False):
     one whose ranges those are.
     """
 
-    compared: int = 0
+    compared: Annotated[
+        int, about("Facts that were compared: active consumers of topics, or consumers with their hash ranges.", 0)
+    ] = 0
     disagreements: tuple[Disagreement, ...] = ()
     points: NDArray[np.int64] = field(default_factory=_nothing)
     modelled: NDArray[np.int64] = field(default_factory=_nothing)
@@ -143,53 +165,96 @@ class Comparison(Struct, frozen=True, eq=False):
     topic: str = ""
 
     @property
-    def agree(self) -> int:
+    def agree(self) -> Annotated[int, about("How many of them agree.", 0)]:
         return self.compared - len(self.disagreements)
 
-
-class SeenEvent(Struct, frozen=True):
-    """What happened between two moments, inferred from the answers at both. ``moment`` is the later one, from 2 on.
-
-    ``kind`` is joined, left, active, ranges, type, gone, new, bundles, owner, partitions or backlog; differs is a fact
-    on which the model and a broker disagreed.
-    """
-
-    moment: int
-    at_ms: int
-    kind: str
-    text: str
+    @property
+    def differences(self) -> Annotated[tuple[Disagreement, ...], about("The first 1,000 that do not.")]:
+        return self.disagreements[:DIFFERENCES_LISTED]
 
 
-class ReportedView(Struct, frozen=True, eq=False):
+@dataclass(frozen=True, slots=True)
+class SeenEvent:
+    """What happened between two moments; differs is a fact on which the model and a broker disagreed."""
+
+    moment: Annotated[int, about("The later one of the two moments.", 2)]
+    at_ms: Annotated[int, about("When that was; null where nothing says it.", 0, null=-1)]
+    kind: Annotated[str, about("What happened: the kind of a change as in diff, or differs.")]
+    text: Annotated[str, about("In words.")]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedTopics:
+    names: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> Annotated[int, about("How many.", 0)]:
+        return len(self.names)
+
+    @property
+    def first(self) -> Annotated[tuple[str, ...], about("The first of them.")]:
+        return self.names[:BLOCKED_TOPICS_LISTED]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ReportedView:
     """One subscription as brokers reported it.
 
-    ``computed_from`` is 0 while this is what a screen shows, else the first step of the simulation, from which on
-    numbers are computed and these are left behind. ``dispatchers`` counts topics and partitions. ``blocked_topics``
-    are those with an active consumer, or a subscription, that cannot be served. Sums are None where an answer lacks one
-    of their numbers. ``waits`` are the draining slots, those
-    with most attempts first, ``pairs`` who waits for whom. ``events`` are those up to this moment, the oldest first.
-    ``marks`` are the places on the ring where messages are held back: slots, or hashes of topics. ``comparison`` holds
-    what was reported beside the model; None where it was not compared.
+    ``marks`` are the places on the ring where messages are held back: slots, or hashes of topics.
     """
 
-    time: SeenTime
-    type: str
-    dispatchers: int
-    backlog: int | None
-    unacked: int | None
-    in_replay: int | None
-    delayed: int | None
-    msgs_per_sec: float | None
-    blocked_dispatchers: int
-    draining_slots: int
-    consumers: tuple[ReportedConsumer, ...]
-    waits: tuple[ReportedWait, ...] = ()
-    pairs: tuple[WaitingPair, ...] = ()
-    blocked_topics: tuple[str, ...] = ()
-    events: tuple[SeenEvent, ...] = ()
+    time: Annotated[SeenTime, about("When it was seen.", key="seen")]
+    computed_from: Annotated[
+        int,
+        about(
+            "The first step of the simulation, from which on everything else in this document is computed; null while"
+            " nothing was changed.",
+            1,
+            key="computed_from_step",
+            null=0,
+        ),
+    ]
+    type: Annotated[str, about("Pulsar's word for the type of the subscription.")]
+    dispatchers: Annotated[int, about("Topics and partitions it is on.", 0)]
+    backlog: Annotated[
+        int | None, about("Entries of its backlog; null where the answers lack it.", key="backlog_entries")
+    ]
+    unacked: Annotated[
+        int | None,
+        about(
+            "Messages that were sent and are not acknowledged; null where the answers lack it.", key="unacked_messages"
+        ),
+    ]
+    in_replay: Annotated[
+        int | None,
+        about("Messages that were read and wait to be sent; null where the answers lack it.", key="messages_in_replay"),
+    ]
+    delayed: Annotated[
+        int | None,
+        about("Messages that are to be delivered later; null where the answers lack it.", key="messages_delayed"),
+    ]
+    msgs_per_sec: Annotated[float | None, about("Messages per second that go out; null where the answers lack it.", 0)]
+    blocked_dispatchers: Annotated[
+        int, about("Topics and partitions where it is blocked on unacknowledged messages.", 0)
+    ]
+    draining_slots: Annotated[int, about("Slots that drain.", 0)]
+    consumers: Annotated[
+        tuple[ReportedConsumer, ...],
+        about("Its consumers in the order of the rows; empty after a step of the simulation."),
+    ]
+    waits: Annotated[tuple[ReportedWait, ...], about("Draining slots, those with most attempts first.")] = ()
+    pairs: Annotated[tuple[WaitingPair, ...], about("Who waits for whom.")] = ()
+    blocked_topics: Annotated[BlockedTopics, about("Topics and partitions where nobody can be served.")] = field(
+        default_factory=BlockedTopics
+    )
+    events: Annotated[
+        tuple[SeenEvent, ...], about("What happened between moments up to this one, inferred from the answers.")
+    ] = ()
     marks: tuple[int, ...] = ()
-    computed_from: int = 0
-    comparison: Comparison | None = None
+    comparison: Annotated[
+        Comparison | None,
+        about("Reported owners compared with those of the model; null where none were, and after a step."),
+    ] = None
 
     @property
     def blocked(self) -> tuple[int, ...]:
@@ -197,27 +262,26 @@ class ReportedView(Struct, frozen=True, eq=False):
         return tuple(at for at, consumer in enumerate(self.consumers) if consumer.obstacles)
 
 
-class ReportedLoad(Struct, frozen=True):
-    """What a load report says of a bundle, or the sums of a namespace (``owner`` "" then); rates are in plus out."""
+@dataclass(frozen=True, slots=True)
+class ReportedLoad:
+    """What a load report says of a bundle, or the sums of a namespace."""
 
-    owner: str
-    topics: int
-    producers: int
-    consumers: int
-    msgs_per_sec: float
-    bytes_per_sec: float
+    owner: Annotated[str, about("Broker that reported it; empty for sums.")]
+    topics: Annotated[int, about("Topics that are loaded.", 0)]
+    producers: Annotated[int, about("Producers.", 0)]
+    consumers: Annotated[int, about("Consumers.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages per second, in plus out.", 0)]
+    bytes_per_sec: Annotated[float, about("Bytes per second, in plus out.", 0)]
 
 
-class ReportedBroker(Struct, frozen=True):
-    """A broker by its own load report. ``cpu`` is in percent of one core, ``memory`` in MiB, both with their limits.
+@dataclass(frozen=True, slots=True)
+class ReportedBroker:
+    """A broker by its own load report."""
 
-    ``at_ms`` is -1 where the report does not say when that was.
-    """
-
-    broker: str
-    at_ms: int
-    bundles: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    cpu: tuple[float, float] | None
-    memory: tuple[float, float] | None
+    broker: Annotated[str, about("Its id, host and port.")]
+    at_ms: Annotated[int, about("When it reported, in epoch milliseconds.", 0, null=-1)]
+    bundles: Annotated[int, about("Bundles it owns.", 0)]
+    msgs_per_sec: Annotated[float, about("Messages per second, in plus out.", 0)]
+    bytes_per_sec: Annotated[float, about("Bytes per second, in plus out.", 0)]
+    cpu: Annotated[tuple[float, float] | None, about("Percent of one core, used and limit.")]
+    memory: Annotated[tuple[float, float] | None, about("MiB, used and limit.")]

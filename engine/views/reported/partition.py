@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from engine.admin.facts import NotReported, Snapshot, SubscriptionFacts, TopicFacts
+from engine.answer import about
 from engine.names import PARTITION_SUFFIX
 from engine.text import counted
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionReported:
-    """The consumers of a partition and its backlog, None where the answer does not have them.
+    """What brokers reported of a partition."""
 
-    ``active`` is the reported active consumer, None for nobody. ``others_served`` counts the other partitions of the
-    topic to which somebody is connected.
-    """
-
-    consumers: int
-    active: str | None
-    backlog: int | None
-    others_served: int
+    consumers: Annotated[
+        int, about("Consumers that the broker lists; with 0 nobody is active, whatever the rule gives.", 0)
+    ]
+    active: Annotated[str | None, about("The reported active consumer; null for nobody.")]
+    backlog: Annotated[int | None, about("Messages that wait; null where the answer does not say.")]
+    others_served: Annotated[int, about("Other partitions of the topic that have consumers.", 0)]
 
     @property
     def sentence(self) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
-
-from msgspec import Struct
+from dataclasses import dataclass
+from typing import Annotated, Final
 
 from engine.admin.facts import NotReported
+from engine.answer import about
 from engine.cluster.state import ClusterState, shown_places
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import Dispatcher
@@ -21,7 +21,8 @@ BUNDLES: Final = ""
 """The key of the place where bundles are shown without a subscription."""
 
 
-class SubscriptionRow(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SubscriptionRow:
     """One consumer; ``consumer_id`` is its place among them, which ``tag`` and ``colour`` follow."""
 
     consumer_id: int
@@ -31,37 +32,52 @@ class SubscriptionRow(Struct, frozen=True):
     reported: ReportedConsumer
 
 
-class TopicRow(Struct, frozen=True):
-    """One topic or partition. ``active`` is the position of the active consumer, -1 for none or where all are.
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """One topic or partition; ``active`` is -1 for nobody, or where all are."""
 
-    Numbers that the answer does not have are None.
-    """
+    name: Annotated[str, about("Full name.")]
+    backlog: Annotated[
+        int | None, about("Entries of the backlog; null where the answers lack it.", key="backlog_entries")
+    ]
+    unacked: Annotated[
+        int | None,
+        about(
+            "Messages that were sent and are not acknowledged; null where the answers lack it.", key="unacked_messages"
+        ),
+    ]
+    in_replay: Annotated[
+        int | None,
+        about("Messages that were read and wait to be sent; null where the answers lack it.", key="messages_in_replay"),
+    ]
+    delayed: Annotated[
+        int | None,
+        about("Messages that are to be delivered later; null where the answers lack it.", key="messages_delayed"),
+    ]
+    msgs_per_sec: Annotated[float | None, about("Messages per second that go out; null where the answers lack it.", 0)]
+    consumers: Annotated[int | None, about("Consumers that are connected; null where the answers lack it.", 0)]
+    active: Annotated[
+        int, about("The active consumer; null where none is named.", 0, key="active_consumer_id", place=True)
+    ]
+    blocked: Annotated[bool, about("Whether nobody can be served.")]
 
-    name: str
-    backlog: int | None
-    unacked: int | None
-    in_replay: int | None
-    delayed: int | None
-    msgs_per_sec: float | None
-    consumers: int | None
-    active: int
-    blocked: bool
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionStatus:
+    """The status line."""
+
+    subscription: Annotated[str, about("Its key: the name, numbered where several have it.")]
+    namespace: Annotated[str, about("tenant/namespace.")]
+    type: Annotated[str, about("Pulsar's word; None where nobody has connected since the topic was loaded.")]
+    subscriptions: Annotated[tuple[str, ...], about("All that can be shown.")]
+    release: Annotated[str, about("Pulsar version.")]
+    source: Annotated[str, about("Where it was read.")]
+    step: Annotated[int, about("Step of the simulation; it changes nothing here.", 0)]
+    steps: Annotated[int, about("Steps there are.", 0)]
 
 
-class SubscriptionStatus(Struct, frozen=True):
-    """The status line. ``type`` is Pulsar's word, ``None`` where nobody has connected since the topic was loaded."""
-
-    subscription: str
-    namespace: str
-    type: str
-    subscriptions: tuple[str, ...]
-    release: str
-    source: str
-    step: int
-    steps: int
-
-
-class SubscriptionView(Struct, frozen=True, eq=False):
+@dataclass(frozen=True, eq=False, slots=True)
+class SubscriptionView:
     """One screenful of facts; ``topics`` are those with the largest backlog first, ``events`` the opening alone."""
 
     status: SubscriptionStatus
@@ -116,7 +132,7 @@ def subscription_view(
         return None
     dispatchers = reported.subscriptions(moment)[subject.namespace, subject.name].dispatchers
     positions = {consumer.name: at for at, consumer in reversed(list(enumerate(view.consumers)))}
-    blocked = frozenset(view.blocked_topics)
+    blocked = frozenset(view.blocked_topics.names)
     rows = [
         _topic(dispatcher, positions.get(dispatcher.sub.active_consumer_name or "", -1), blocked)
         for dispatcher in dispatchers

@@ -11,8 +11,6 @@ from itertools import pairwise
 from operator import is_
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from msgspec import Struct, structs
-
 from engine.admin.facts import ConsumerFacts, NotReported, Snapshot, total
 from engine.admin.moments import Moment, combined
 from engine.cluster.keys.state import KeySubscription
@@ -37,6 +35,7 @@ from engine.views.reported.model import (
     NO_PERMITS,
     SUBSCRIPTION_LIMIT,
     Agreement,
+    BlockedTopics,
     Comparison,
     ReportedConsumer,
     ReportedView,
@@ -56,7 +55,8 @@ Name = tuple[str, int]
 """The name of a consumer, and which one of those with this name it is, from 0."""
 
 
-class Subject(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Subject:
     """A subscription that a screen shows: on which topics, without partitions, and its rows by id and name.
 
     ``key`` is the model's for it. ``topics`` None takes all that brokers reported, and ``rows`` None a row for each
@@ -190,11 +190,11 @@ class Reported:
             return None
         key = (moment, subject.key, bool(step))
         if key not in self._views:
-            shown = structs.replace(subject, rows=() if step else subject.rows)
+            shown = replace(subject, rows=() if step else subject.rows)
             is_newest = moment == self.last and not step
             computed = self._newest_view(seen, shown) if is_newest else _view(seen, shown)
             time, events = self._time(moment, seen), self._events(moment, seen)
-            self._views[key] = structs.replace(computed, time=time, events=events, computed_from=1 if step else 0)
+            self._views[key] = replace(computed, time=time, events=events, computed_from=1 if step else 0)
         return self._views[key]
 
     def _newest_view(self, seen: SubscriptionSeen, subject: Subject) -> ReportedView:
@@ -312,8 +312,9 @@ class _Sum:
         self.last_acked_ms = max(self.last_acked_ms, facts.last_acked_ms or 0)
         self.last_consumed_ms = max(self.last_consumed_ms, facts.last_consumed_ms or 0)
 
-    def done(self, name: str) -> ReportedConsumer:
+    def done(self, position: int, name: str) -> ReportedConsumer:
         return ReportedConsumer(
+            position=position,
             name=name,
             permits=self.permits,
             unacked=self.unacked,
@@ -373,6 +374,7 @@ def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
     waits.sort(key=lambda wait: (-wait.blocked_attempts, wait.topic, wait.slot))
     return ReportedView(
         time=_NO_TIME,
+        computed_from=0,
         type=seen.type,
         dispatchers=len(dispatchers),
         backlog=total(dispatcher.sub.msg_backlog_entries for dispatcher in dispatchers),
@@ -382,10 +384,10 @@ def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
         msgs_per_sec=total(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
         blocked_dispatchers=sum(bool(dispatcher.sub.blocked_on_unacked) for dispatcher in dispatchers),
         draining_slots=len(waits),
-        consumers=tuple(row.done(name) for row, (name, _) in zip(sums, rows, strict=True)),
+        consumers=tuple(row.done(at, name) for at, (row, (name, _)) in enumerate(zip(sums, rows, strict=True))),
         waits=tuple(waits),
         pairs=_pairs(waits),
-        blocked_topics=tuple(blocked_topics),
+        blocked_topics=BlockedTopics(tuple(blocked_topics)),
     )
 
 
@@ -496,26 +498,25 @@ def _pairs(waits: Sequence[ReportedWait]) -> tuple[WaitingPair, ...]:
 def with_reported(view: DashboardView, reported: Reported, moment: int, subject: Subject) -> DashboardView:
     """The view with what was reported of its subscription, and at step 0 a part of it beside each row."""
     rows = [(row.consumer_id, row.name) for row in view.consumers]
-    reported_view = reported.view(moment, structs.replace(subject, rows=rows), view.status.step)
+    reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
     if reported_view is None or reported_view.computed_from:
-        return structs.replace(view, reported=reported_view)
-    if reported_view.blocked_topics:
-        blocked = frozenset(reported_view.blocked_topics)
+        return replace(view, reported=reported_view)
+    if reported_view.blocked_topics.names:
+        blocked = frozenset(reported_view.blocked_topics.names)
         ring = view.ring
         places = [at for at, name in enumerate(ring.topic_names) if name in blocked]
-        reported_view = structs.replace(reported_view, marks=tuple(ring.topic_hashes[places].tolist()))
-    reported_view = structs.replace(reported_view, comparison=reported.comparison(moment, subject, view))
+        reported_view = replace(reported_view, marks=tuple(ring.topic_hashes[places].tolist()))
+    reported_view = replace(reported_view, comparison=reported.comparison(moment, subject, view))
     consumers = tuple(
-        structs.replace(row, reported=consumer)
-        for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
+        replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
     )
-    return structs.replace(view, consumers=consumers, reported=reported_view)
+    return replace(view, consumers=consumers, reported=reported_view)
 
 
 def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject: Subject) -> KeysView:
     """As ``with_reported``, for a Key_Shared subscription: slots where messages were held back are marked."""
     rows = [(row.consumer_id, row.name) for row in view.consumers]
-    reported_view = reported.view(moment, structs.replace(subject, rows=rows), view.status.step)
+    reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
     if reported_view is None or reported_view.computed_from:
         return replace(view, reported=reported_view)
     marks = tuple(dict.fromkeys(wait.slot for wait in reported_view.waits if wait.blocked_attempts))
@@ -523,6 +524,4 @@ def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject:
         replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
     )
     comparison = reported.comparison(moment, subject, view)
-    return replace(
-        view, consumers=consumers, reported=structs.replace(reported_view, marks=marks, comparison=comparison)
-    )
+    return replace(view, consumers=consumers, reported=replace(reported_view, marks=marks, comparison=comparison))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from engine.answer import Column, Kind, about
-from engine.views.scalable.model import FORMAT, Action, ScalableView
+from engine.views.scalable.model import Action, ScalableView
 
 HOUR_MS = 3_600_000
 
@@ -56,7 +56,7 @@ LIMITED = ("blocked", "idle", "uncovered", "unattached", "stuck", "score", "flap
 class FiguresDocument:
     """What `ringside scalable --all --json` prints: every scalable topic of the answers."""
 
-    FORMAT: ClassVar = FORMAT
+    FORMAT: ClassVar[str] = ScalableView.FORMAT
 
     topics: Annotated[Sequence[TopicFigures], about("The topics, the worst first.")]
 

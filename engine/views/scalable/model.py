@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Literal
 
 from engine.answer import about
-
-FORMAT: Final = "ringside.scalable/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +140,7 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class ScalableView:
-    format: Annotated[Literal["ringside.scalable/1"], about("Changes when a member goes or changes its meaning.")]
+    FORMAT: ClassVar[str] = "ringside.scalable/1"
     topic: Annotated[str, about("The full name.")]
     time_ms: Annotated[int | None, about("When it was read, in epoch milliseconds; null if unknown.")]
     epoch: Annotated[int, about("Changes of the layout so far.")]

@@ -17,6 +17,7 @@ from engine.scalable.layout import Clocks, split
 from engine.scalable.model import RING_SIZE, Kind, Layout, Segment, attached_name, backing_topic, by_place
 from engine.scalable.reported import (
     CHECKPOINT,
+    held_back_by,
     is_reader,
     kind_of,
     known_drained,
@@ -30,7 +31,6 @@ from engine.scalable.scaling import INVALID_POLICY, ScalingState, Step, next_ste
 from engine.scalable.settings import MAX_BUCKETS, METRICS, AutoScaleSettings, max_buckets, refuse_settings
 from engine.scalable.statistics import QUEUE, STREAM, ListedSegment, TopicStatistics, TopicSubscription
 from engine.views.scalable.model import (
-    FORMAT,
     Action,
     ConsumerRow,
     Cooldowns,
@@ -47,6 +47,9 @@ from engine.views.scalable.model import (
 )
 
 _UNLISTED: Final = ListedSegment()
+MOST_ANCESTORS: Final = 64
+"""A segment with more of them shows ``SHOWN_ANCESTORS``: a migrated topic has a parent for every partition."""
+SHOWN_ANCESTORS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,6 @@ def scalable_view(
     if earlier is not None and before is not None and before.statistics is not None:
         lost = _lost(dealt_subscriptions(before.statistics, earlier))
     return ScalableView(
-        format=FORMAT,
         topic=facts.topic,
         time_ms=now_ms,
         epoch=layout.epoch,
@@ -293,15 +295,34 @@ def _blocking(layout: Layout, segment_id: int, drained: Collection[int]) -> tupl
     return tuple(one for one in sorted(layout.ancestors(segment_id)) if one != segment_id and one not in drained)
 
 
+def _blocking_some(layout: Layout, segment_id: int, drained: Collection[int], root: int | None) -> tuple[int, ...]:
+    """The ancestors that are not drained, oldest first; of many one that does not wait, and some of the nearest."""
+    found: dict[int, None] = {}
+    generation = [segment_id]
+    while generation and len(found) < MOST_ANCESTORS:
+        above = dict.fromkeys(parent for one in generation for parent in layout.segments[one].parent_ids)
+        generation = [one for one in above if one in layout.segments and one not in found][:MOST_ANCESTORS]
+        found.update(dict.fromkeys(generation))
+    nearest = [one for one in found if one not in drained and one != segment_id]
+    if generation and root is not None:
+        nearest = [root, *(one for one in nearest if one != root)][:SHOWN_ANCESTORS]
+    return tuple(sorted(nearest))
+
+
 def _waits(subscription: Dealt, layout: Layout) -> tuple[Wait, ...]:
     if subscription.deal is None or subscription.kind != STREAM:
         return ()
     reported = subscription.reported
+    roots = held_back_by(layout, subscription.drained)
+    holders: dict[int, list[str]] = {}
+    for consumer in reported.consumers:
+        for segment_id in consumer.segmentIds:
+            holders.setdefault(segment_id, []).append(consumer.consumerName)
     waits: list[Wait] = []
     for segment_id in subscription.deal.waiting:
-        for ancestor in _blocking(layout, segment_id, subscription.drained):
+        for ancestor in _blocking_some(layout, segment_id, subscription.drained, roots.get(segment_id)):
             seen = seen_on(reported, ancestor)
-            who = tuple(one.consumerName for one in reported.consumers if ancestor in one.segmentIds)
+            who = tuple(holders.get(ancestor, ()))
             reason: WaitReason = "backlog"
             if seen.msgBacklog <= 0:
                 reason = "drain_check"

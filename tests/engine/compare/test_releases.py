@@ -61,7 +61,8 @@ AUTUMN_FAULTS = {
 FAULTS_OF_5_0 = {"key_shared_slow_socket", "shared_channel_not_writable"}
 METRICS = {"extensible_bundle_metrics", "topic_metrics_dynamic"}
 ANSWERS_OF_5_0 = {"key_hash_range_texts", "read_positions_of_joins", "backlog_age", "broker_ids"}
-PLATFORM = {"unknown_load_manager", "shadow_topics", "server_java"}
+SCALABLE = {"scalable_topics", "segments_as_topics", "scalable_migration"}
+PLATFORM = {"unknown_load_manager", "shadow_topics", "server_java"} | SCALABLE
 PAIRS: list[tuple[str, str, dict[str, tuple[str, str]], set[str], set[str]]] = [
     ("4.2.4", "5.0.1", NEW_IN_5_0 | AUTUMN_2026, AUTUMN_FAULTS | FAULTS_OF_5_0, METRICS | ANSWERS_OF_5_0 | PLATFORM),
     ("4.0.13", "5.0.1", NEW_IN_5_0 | AUTUMN_2026 | BATCH_INDEX, AUTUMN_FAULTS | FAULTS_OF_5_0,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -14,7 +13,7 @@ from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded, embedded_default
 from engine.scenarios.synthetic import synthetic_state
 from engine.views.failover.dashboard import dashboard_view
-from engine.views.failover.document import FORMAT, dashboard_document
+from engine.views.failover.document import dashboard_document
 from tests.engine.views.states import FLAG, cluster, submitted
 from tests.schemas import schema_of
 
@@ -44,41 +43,17 @@ STATES = {
 
 
 @pytest.mark.parametrize("name", STATES)
-@pytest.mark.parametrize("points", [False, True])
-def test_a_document_is_valid_and_survives_json(name: str, points: bool) -> None:
-    document = dashboard_document(dashboard_view(STATES[name]()), points=points)
+def test_a_document_is_valid_and_survives_json(name: str) -> None:
+    document = dashboard_document(dashboard_view(STATES[name]()))
     written = json.loads(json.dumps(document, allow_nan=False))
     assert written == document
     faults = [fault.message for fault in Draft202012Validator(schema_of("dashboard")).iter_errors(written)]
     assert faults == []
 
 
-def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described() -> None:
-    Draft202012Validator.check_schema(schema_of("dashboard"))
-
-    def visit(node: Any, path: str) -> None:
-        if isinstance(node, dict):
-            if node.get("type") == "object":
-                assert node["additionalProperties"] is False and node["description"], path
-                for member, result in node["properties"].items():
-                    assert "description" in result, f"{path}/{member}"
-            for key, value in node.items():
-                visit(value, f"{path}/{key}")
-
-    visit(schema_of("dashboard"), "")
-
-
-def test_a_member_too_many_or_too_few_is_not_valid() -> None:
-    document = dashboard_document(dashboard_view(Timeline.start(cluster(["a"], {"x": 1}))))
-    valid = Draft202012Validator(schema_of("dashboard"))
-    assert valid.is_valid(document) and document["format"] == FORMAT
-    assert not valid.is_valid(document | {"more": 1})
-    assert not valid.is_valid({name: value for name, value in document.items() if name != "ring"})
-
-
-def test_the_document_tells_the_facts_of_the_view_by_name() -> None:
+def test_the_document_has_the_facts_of_the_view_by_name() -> None:
     view = dashboard_view(split_and_changed())
-    document = dashboard_document(view, points=True)
+    document = dashboard_document(view)
     assert [row["active_partitions"] for row in document["consumers"]] == [
         row.active_partitions for row in view.consumers
     ]
@@ -86,7 +61,7 @@ def test_the_document_tells_the_facts_of_the_view_by_name() -> None:
     assert {row.name: owned.count(row.name) for row in view.consumers} == {
         row.name: row.active_partitions for row in view.consumers
     }
-    assert len(document["ring"]["owners"]) == document["ring"]["points"] == len(view.ring.points)
+    assert document["ring"]["points"] == len(view.ring.points)
     (split,) = [root for root in document["namespaces"][0]["roots"] if root["children"]]
     assert (
         split["algorithm"] == "topic_count_equally_divide"

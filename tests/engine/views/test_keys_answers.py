@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.errors import Rejection
 from engine.views.keys.answers import key_answer, keys_of_consumer
-from engine.views.keys.model import KeyAnswer
+from engine.views.keys.model import KeyAnswer, WaitHolder
 from engine.views.keys.view import keys_view
 from tests.engine.views.key_states import KEY, after
 
@@ -82,7 +82,7 @@ def test_a_draining_slot_says_for_whom_it_drains_since_when_and_what_was_tried()
     assert reported.obstacle.startswith("draining: 2 messages of this slot wait")
     assert "until a has acknowledged 1; " in reported.obstacle and "blocked" in reported.obstacle
     (row,) = keys_view(again, KEY).waits
-    assert (row.keys, row.messages, row.owner, row.holders) == ((moved,), 2, 1, ((0, 1),))
+    assert (row.keys, row.messages, row.owner, row.holders) == ((moved,), 2, 1, (WaitHolder(0, 1),))
     assert (row.reason, row.ends_when) == (
         "draining",
         "the former consumer acknowledges its messages of this slot, or leaves",
@@ -98,7 +98,9 @@ def test_a_newcomer_waits_for_all_that_was_sent_before_in_the_classic_dispatcher
     classic = "set subscriptionKeySharedUseClassicPersistentImplementation true"
     timeline = after("release 4.2.5", classic, "add a", SENT, "add b", SENT)
     waits = keys_view(timeline, KEY).waits
-    assert waits and {(row.reason, row.holders[0][0], row.since_ms) for row in waits} == {("newcomer waits", 0, -1)}
+    assert waits and {(row.reason, row.holders[0].consumer, row.since_ms) for row in waits} == {
+        ("newcomer waits", 0, -1)
+    }
     result = key_answer(timeline, KEY, waits[0].keys[0])
     assert isinstance(result, KeyAnswer)
     assert result.obstacle.startswith("1 message of this slot waits until everything sent before this consumer joined")

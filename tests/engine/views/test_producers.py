@@ -63,7 +63,7 @@ def test_a_cell_says_why_its_partition_was_opened() -> None:
     assert reasons(view, 0) == dict.fromkeys(range(6), EAGER) | {6: ADDED, 7: ADDED}
     (start,) = (at for at, reason in reasons(view, 1).items() if reason == LAZY_START)
     assert reasons(view, 1) == {start: LAZY_START, (start + 1) % 6: ROUTER, 5: KEY}
-    assert [row.reasons for row in view.producers] == [(6, 0, 0, 0, 2), (0, 1, 1, 1, 0)]
+    assert [tuple(row.reasons.values()) for row in view.producers] == [(6, 0, 0, 0, 2), (0, 1, 1, 1, 0)]
     assert [row.known for row in view.producers] == [8, 8]
     assert view.partitions.new_from == 8, "the last step added none"
 
@@ -83,7 +83,7 @@ def test_a_partition_that_fails_shows_whose_connection_is_lost_and_what_waits() 
     eager = f"producer add count 2 batching off on {ORDERS}"
     view = view_after(eager, "partition fail 3", "producer send all times 6")
     assert (view.matrix[:, 3] & LOST).tolist() == [LOST, LOST]
-    assert view.partitions.failing == ((3, "the partition is not served"),)
+    assert [(one.partition, one.error) for one in view.partitions.failing] == [(3, "the partition is not served")]
     assert view.partitions.pending.tolist() == [0, 0, 0, 2, 0, 0]
     assert view.partitions.producers.tolist() == [2, 2, 2, 0, 2, 2]
     assert [(row.opened, row.connected, row.pending_msgs) for row in view.producers] == [(6, 5, 1), (6, 5, 1)]
@@ -164,9 +164,9 @@ def test_by_name_the_statistics_of_java_producers_are_their_own_and_by_position_
     timeline = timeline_after(LAZY, "producer send all times 3", "producer send #0 key k times 30")
     view = statistics_view(timeline, ORDERS)
     assert view.in_force == "by position" and "mixtures" in view.sentence
-    assert [row.producers for row in view.by_name] == [(0,), (1,), (2,)]
-    assert [row.msgs_per_sec for row in view.by_name] == [row.msgs_per_sec for row in view.truth]
-    assert any(row.mixture for row in view.by_position) and view.torn_by_position > 0 == view.torn_by_name
+    assert [row.producers for row in view.by_name.entries] == [(0,), (1,), (2,)]
+    assert [row.msgs_per_sec for row in view.by_name.entries] == [row.msgs_per_sec for row in view.truth]
+    assert any(row.mixture for row in view.by_position.entries) and view.by_position.torn > 0 == view.by_name.torn
     on = statistics_view(timeline_after(LAZY, "set aggregatePublisherStatsByProducerName true"), ORDERS)
     assert on.in_force == "by name" and on.sentence.endswith("each its own")
     nobody = timeline_after(f"producer add on {ORDERS}", "producer close #0")
@@ -236,13 +236,14 @@ def test_growing_by_a_factor_leaves_each_key_where_its_old_remainder_was() -> No
     assert not isinstance(view, Rejection)
     assert len(view.keys) == 200, "a key counts once"
     for each in view.keys:
-        for before, after in zip(each.before, each.after, strict=True):
+        befores, afters = tuple(each.before.values()), tuple(each.after.values())
+        for before, after in zip(befores, afters, strict=True):
             assert before is not None and after is not None and after % 6 == before
         assert each.moves == (each.before != each.after)
-        assert each.disagrees == (each.java[1] != each.python[1]) == (each.after[0] != each.after[2])
+        assert each.disagrees == (each.java[1] != each.python[1]) == (afters[0] != afters[2])
     assert view.disagreeing == sum(key.disagrees for key in view.keys)
-    for at, alike in enumerate(view.clients):
-        assert alike.moved == sum(key.before[at] != key.after[at] for key in view.keys)
+    for alike in view.clients:
+        assert alike.moved == sum(key.before[alike.label] != key.after[alike.label] for key in view.keys)
         assert alike.expected_share == 0.5
 
 
@@ -275,7 +276,7 @@ def test_a_growth_says_how_many_known_keys_move_and_where_to() -> None:
     )
     view = known_keys_view(timeline, ORDERS)
     assert view is not None and (view.before, view.after) == (6, 8)
-    assert [key.key for key in view.keys if key.before[0] != key.after[0]] == moved
+    assert [key.key for key in view.keys if key.before["java"] != key.after["java"]] == moved
     still = known_keys_view(timeline_after(LAZY, "producer send #0 key k0"), ORDERS)
     assert still is not None and still.before == still.after == 6 and not still.keys[0].moves
     assert known_keys_view(timeline_after(LAZY), ORDERS) is None

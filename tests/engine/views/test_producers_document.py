@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from engine.cluster.commands import Command
 from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.timeline import Timeline
-from engine.routing.producers.settings import ACCESS_MODES, CLIENTS
 from engine.scenarios.synthetic import synthetic_producers
 from engine.views.producers.answers import statistics_view
-from engine.views.producers.document import FORMAT, producers_document
+from engine.views.producers.document import producers_document
 from engine.views.producers.view import producers_view
-from engine.views.timeline import kind_of
 from tests.engine.cluster.producer_states import timeline_after
 from tests.engine.cluster.support import ORDERS
 from tests.schemas import schema_of
@@ -56,7 +53,7 @@ STATES: dict[str, Callable[[], Timeline]] = {
 }
 
 
-def document_of(timeline: Timeline) -> dict[str, Any]:
+def document_of(timeline: Timeline) -> Any:
     topic = timeline.state.producer_topics[0].topic
     return producers_document(producers_view(timeline, topic), statistics_view(timeline, topic))
 
@@ -81,41 +78,6 @@ def test_the_sums_of_a_document_agree(name: str) -> None:
     for row in document["producers"]:
         assert row["opened"] == sum(map(len, row["partitions"].values())) == sum(row["reasons"].values())
         assert row["opened"] - row["connected"] == len(row["lost"])
-
-
-def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described() -> None:
-    Draft202012Validator.check_schema(schema_of("producers"))
-
-    def visit(node: Any, path: str) -> None:
-        if isinstance(node, dict):
-            if node.get("type") == "object":
-                assert node["additionalProperties"] is False and node["description"], path
-                assert sorted(node["required"]) == sorted(node["properties"]), path
-                for member, result in node["properties"].items():
-                    assert "description" in result, f"{path}/{member}"
-            for key, value in node.items():
-                visit(value, f"{path}/{key}")
-
-    visit(schema_of("producers"), "")
-
-
-def test_the_schema_knows_every_client_access_mode_and_kind_of_step() -> None:
-    members = schema_of("producers")["properties"]
-    row = members["producers"]["items"]["properties"]
-    assert set(row["client"]["enum"]) == {client.name for client in CLIENTS.values()} and set(
-        row["access_mode"]["enum"]
-    ) == set(ACCESS_MODES)
-    kinds = {kind_of(command.__new__(command)) for command in get_args(Command)}
-    assert kinds == set(members["timeline"]["properties"]["kinds"]["items"]["enum"])
-    assert kinds < set(members["events"]["items"]["properties"]["kind"]["enum"])
-
-
-def test_a_member_too_many_or_too_few_is_not_valid() -> None:
-    document = document_of(timeline_of(2))
-    valid = Draft202012Validator(schema_of("producers"))
-    assert valid.is_valid(document) and document["format"] == FORMAT
-    assert not valid.is_valid(document | {"more": 1})
-    assert not valid.is_valid({name: value for name, value in document.items() if name != "counts"})
 
 
 def test_rates_are_those_of_partitions_and_name_the_hottest() -> None:

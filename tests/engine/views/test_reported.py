@@ -124,7 +124,7 @@ def test_an_active_consumer_without_permits_has_the_backlog_waiting(tmp_path: Pa
     assert active is not None and standby is not None
     assert (active.obstacles, active.waiting, active.active) == ((NO_PERMITS,), 258, 1)
     assert (standby.obstacles, standby.waiting, standby.active) == ((), 0, 0)
-    assert len(reported_of(view).blocked_topics) == len(reported_of(view).marks) == 1
+    assert len(reported_of(view).blocked_topics.names) == len(reported_of(view).marks) == 1
     assert reported_of(view).time.at_ms > 0 and reported_of(view).time.moments == 2
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import doctest
 import json
 from importlib import import_module
-from importlib.resources import files
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from tests.engine.scenarios.recordings import RECORDINGS
+from tests.schemas import schema_of
 from tests.tui.cli.conftest import Answers, Run
 from tui.bundles.words import SENTENCES
 
@@ -28,9 +28,8 @@ def test_the_examples_in_docstrings_hold(name: str) -> None:
     [[], ["--flag", "on", "--apply", "kill billing-3"], ["new", "--consumers", "0"], ["new", "--topics", "0"]],
     ids=["embedded", "after a step", "nobody", "nothing"],
 )
-def test_json_is_what_the_committed_schema_says(run: Run, words: list[str]) -> None:
-    schema = json.loads(files("engine.views").joinpath("schema", "dashboard.schema.json").read_text("utf-8"))
-    faults = Draft202012Validator(schema).iter_errors(json.loads(run(*words, "--json").out))
+def test_json_is_what_its_schema_says(run: Run, words: list[str]) -> None:
+    faults = Draft202012Validator(schema_of("dashboard")).iter_errors(json.loads(run(*words, "--json").out))
     assert [fault.message for fault in faults] == []
 
 

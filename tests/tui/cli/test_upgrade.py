@@ -175,6 +175,19 @@ def test_everything_that_can_change_has_a_meaning() -> None:
     assert {*ABOUT_CHANGES} == {change.name for change in CHANGES}
 
 
+def test_scalable_topics_come_with_five_and_are_on(run: Run) -> None:
+    document = document_of(run, DUMP, "--pulsar", "4.2.4", "--to", "5.0")
+    settings = rows_of(document, "setting")
+    assert {name: settings[name]["after"] for name in ("scalableTopicsEnabled", "scalableTopicAutoScaleEnabled")} == {
+        "scalableTopicsEnabled": "true",
+        "scalableTopicAutoScaleEnabled": "true",
+    }
+    platform = rows_of(document, "platform")
+    assert {"scalable_topics", "segments_as_topics", "scalable_migration"} <= platform.keys()
+    assert settings["scalableTopicsEnabled"]["keep"] == "scalableTopicsEnabled=false"
+    assert "scalable_topics" not in rows_of(document_of(run, DUMP, "--pulsar", "5.0.0", "--to", "5.0.1"), "platform")
+
+
 def test_an_unknown_release_is_refused(run: Run) -> None:
     assert run("upgrade", "--to", "1.0").code == 2
     assert run("upgrade").code == 2

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from msgspec.structs import replace
 
 from engine.views.failover.model import ConsumerRow
 from tests.tui.screens_under_test import app_of, cluster

@@ -12,7 +12,9 @@ import pytest
 
 from engine.views.fleet.runs import result_at
 from engine.views.fleet.summary import Agreement, summary_text
+from pipeline import schemas
 from tests import fleet_results
+from tests.tui import fleet_scenes
 from tests.tui.fleet_scenes import NAMESPACE, SUMMARY, large_result, small_result
 from tests.tui.screens_under_test import text_of
 from tui.cli import screen
@@ -20,7 +22,7 @@ from tui.cli.fleet import screen as fleet_screen
 from tui.cli.fleet.screen import FleetPartApp, session_of
 from tui.cli.session import shown_in
 from tui.fleet.app import FleetApp
-from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SUBSCRIPTIONS
+from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SCALABLE, SUBSCRIPTIONS
 from tui.fleet.screen import Chosen, Place, Spot
 from tui.sources.fleet_listing import Columns
 from tui.sources.fleet_results import read_results
@@ -53,13 +55,33 @@ def folder(tmp_path: Path) -> Path:
     return small_result(tmp_path / "out")
 
 
+ALWAYS = LISTS[:-1]
+"""Most fleets have no scalable topic, and no list of them."""
+
+
+def test_a_scalable_topic_is_listed_and_opened(folder: Path) -> None:
+    numbers = dict.fromkeys(schemas.SCALE_FORECAST.names, 1) | {
+        "namespace": "t/n", "topic": "topic://t/n/x", "score": 0.9, "next": "blocked", "reason": "max_segments",
+        "step_segments": [], "controller": "b", "reported_reason": None,
+    }  # fmt: skip
+    row = tuple(numbers[name] for name in schemas.SCALE_FORECAST.names[1:])
+    fleet_scenes.write(folder, schemas.SCALE_FORECAST, [row])
+    app = app_on(folder)
+    result = play(app, "6", "enter", size=(160, 40))
+    assert "6 scalable" in result.splitlines()[1]
+    assert "1 scalable topic" in result and "next: blocked (max_segments)" in " ".join(result.split())
+    assert app.chosen == Chosen("", "t/n", topic="topic://t/n/x")
+    assert "6 scalable" in play(app_on(folder), "shift+tab", size=(160, 40)).splitlines()[1]
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_the_first_screen_tells_the_fleet_the_worst_and_the_keys(folder: Path, size: tuple[int, int]) -> None:
     """At every size: what the fleet is, all lists, a full bar for the worst, its row in words, and the keys."""
     result = play(app_on(folder), size=size)
     lines = result.splitlines()
     assert "ringside fleet out · 1 broker · 2 namespaces · 15 topics" in lines[0]
-    assert all(f"{digit} {each.title}" in lines[1] for digit, each in enumerate(LISTS, 1))
+    assert all(f"{digit} {each.title}" in lines[1] for digit, each in enumerate(ALWAYS, 1))
+    assert SCALABLE.title not in lines[1], "there is no scalable topic"
     assert "1 warning" in lines[1] and "4 bad" in lines[1]
     first = next(at for at, line in enumerate(lines) if "billing" in line)
     assert NAMESPACE in lines[first] and "2.50" in lines[first] and "██████████" in lines[first]
@@ -94,7 +116,7 @@ def test_tab_and_digits_go_through_the_lists_and_keep_each_place(folder: Path) -
     assert "2 namespaces, the worst first" in play(app_on(folder), "tab")
     assert "2 namespaces" in play(app_on(folder), "2")
     app = app_on(folder)
-    result = play(app, "s", "slash", *"shop", "enter", "down", *["tab"] * len(LISTS))
+    result = play(app, "s", "slash", *"shop", "enter", "down", *["tab"] * len(ALWAYS))
     assert "by parts, highest first" in result and "filter: shop" in result
     again = app_on(folder)
     play(again, "s", "down", "2", "down", "shift+tab", "enter")

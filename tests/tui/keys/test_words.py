@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 import tui.drawing.arcs
 import tui.drawing.bars
-from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, KeysView, WaitRow
+from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, KeysView, WaitHolder, WaitRow
 from tests.tui.key_scenes import (
     ORDERS,
     SUBSCRIBED,
@@ -131,7 +131,7 @@ waits = st.builds(
     owner=st.integers(-1, 2),
     reason=st.sampled_from(["draining", "no owner", "newcomer waits", "look-ahead is full"]),
     ends_when=st.sampled_from(["the next read", "a consumer joins"]),
-    holders=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 10**5)), max_size=3).map(tuple),
+    holders=st.lists(st.builds(WaitHolder, st.integers(0, 2), st.integers(1, 10**5)), max_size=3).map(tuple),
     since_ms=st.integers(-1, 10**5),
     blocked_attempts=st.integers(0, 9),
 )

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import structs
 from rich.cells import cell_len
 
 import engine.text
@@ -92,8 +91,8 @@ def test_moves_stand_beside_the_least_that_would_do_and_the_risk() -> None:
     event = EventLine(2, "kill", "kill c-1", moved=25, least=10, partitions=100, unacked_at_risk=7)
     assert event_effect(event) == "25 of 100 partitions moved (10 would do); 7 messages may be delivered again"
     assert event_effect_short(event) == "25/100 moved (least 10), 7 at risk"
-    assert event_effect(structs.replace(event, moved=0, unacked_at_risk=0)) == "nothing moved"
-    assert event_effect(structs.replace(event, kind="open")) == ""
+    assert event_effect(replace(event, moved=0, unacked_at_risk=0)) == "nothing moved"
+    assert event_effect(replace(event, kind="open")) == ""
 
 
 def test_the_hint_goes_with_the_state() -> None:

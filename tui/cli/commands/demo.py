@@ -162,10 +162,24 @@ def list_lines(scripts: Sequence[Script]) -> list[str]:
     return [f"{_name(script):<{width}}  {script.title}" for script in scripts]
 
 
-def list_document(scripts: Iterable[Script]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ScriptRow:
+    name: Annotated[str, about("What demo takes.")]
+    title: Annotated[str, about("What it shows, in a line.")]
+    about: Annotated[str, about("What it shows.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptsDocument:
+    """The shipped scripts."""
+
+    FORMAT: ClassVar[str] = "ringside.scripts/1"
+    scripts: Annotated[tuple[ScriptRow, ...], about("In the order in which they are listed.")]
+
+
+def list_document(scripts: Iterable[Script]) -> ScriptsDocument:
     """The scripts with what they show."""
-    rows = [{"name": _name(script), "title": script.title, "about": script.about} for script in scripts]
-    return {"format": "ringside.scripts/1", "scripts": rows}
+    return ScriptsDocument(tuple(ScriptRow(_name(script), script.title, script.about) for script in scripts))
 
 
 def _name(script: Script) -> str:

@@ -239,9 +239,9 @@ def _explain_unsubscribed(session: Opened, topic: str, *, as_json: bool, ascii_o
     bundle = reported_bundle(snapshot, name, namespace)
     place = whereabouts_of(snapshot, name, namespace, bundle) if bundle else None
     if as_json:
-        from tui.cli.printers.explanation import unsubscribed_document
+        from tui.cli.printers.explanation import Unsubscribed, located
 
-        write_out(json_text(unsubscribed_document(name, namespace, place, bundle)))
+        write_out(json_text(Unsubscribed(name, namespace, bundle, **located(place))))
     else:
         from tui.cli.printers.explanation import unsubscribed_lines
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,7 +11,7 @@ from engine.errors import InputError, Rejection
 from engine.text import counted, listed
 from tui.cli.exits import FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
-from tui.cli.output import json_text, plain_values, say_problems, write_out, write_page
+from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.interruptions import anew_parts
 from tui.kit.wording import percent, quantity, safe_name
@@ -101,6 +101,8 @@ def explain_bundle(
         raise InputError(explanation.message)
     interruption = inputs.interruptions.of(explanation.bundle)
     if as_json:
+        from engine.views.brokers.document import bundle_document
+
         write_out(json_text(bundle_document(explanation, interruption)))
     else:
         write_page(bundle_lines(explanation, view.ahead.start.settings, interruption), ascii_only=ascii_only)
@@ -161,18 +163,6 @@ def _interrupts(stats: BundleStats, interruption: Interruption | None) -> str:
         return text
     said = ", ".join(anew_parts([interruption])) or "no active consumer is chosen anew and nothing is draining"
     return f"{text}; by statistics of {counted(interruption.topics, 'topic')}: {said}"
-
-
-def bundle_document(explanation: BundleExplained, interruption: Interruption | None = None) -> dict[str, Any]:
-    from tui.cli.printers.explanation import FORMAT
-
-    values = plain_values(explanation)
-    stats = values.pop("stats")
-    interrupts = {name: stats[name] for name in ("topics", "producers", "consumers")}
-    more = dict.fromkeys(("handovers", "draining_slots", "unacked_messages"))
-    if interruption is not None:
-        more = {name: getattr(interruption, name) for name in more}
-    return {"format": FORMAT, "kind": "bundle", **values, "interrupts": {**interrupts, **more}}
 
 
 def _row(broker: BrokerExplained, *, modular: bool) -> tuple[str, ...]:

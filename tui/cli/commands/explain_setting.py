@@ -30,7 +30,7 @@ def explain_setting(*, name: str, pulsar: str | None, as_json: bool, ascii_only:
     Example: ringside explain setting activeConsumerFailoverConsistentHashing
     """
     from engine.config import CURRENT, behaviour_of
-    from engine.views.setting import setting_document, setting_view
+    from engine.views.setting import setting_view
 
     behaviour = CURRENT if pulsar is None else behaviour_of(pulsar)
     if isinstance(behaviour, Rejection):
@@ -39,7 +39,7 @@ def explain_setting(*, name: str, pulsar: str | None, as_json: bool, ascii_only:
     if isinstance(view, Rejection):
         raise InputError(view.message)
     if as_json:
-        write_out(json_text(setting_document(view)))
+        write_out(json_text(view))
     else:
         write_page(setting_lines(view), ascii_only=ascii_only)
     return FINE

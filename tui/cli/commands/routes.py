@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,7 +11,7 @@ from engine.text import counted, listed
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options
 from tui.cli.options import as_typed, ascii_option, json_option
-from tui.cli.output import json_text, plain_values, write_out, write_page
+from tui.cli.output import json_text, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.key_answers import other_clients
 from tui.cli.producer_options import client_option, limit_above_option, partial_option, router_of, router_option
@@ -84,7 +84,7 @@ def explain_route(
         raise InputError(as_typed(str(answer)))
 
     if as_json:
-        write_out(json_text(route_document(answer)))
+        write_out(json_text(answer))
     else:
         write_page(route_lines(answer), ascii_only=ascii_only)
     return FINE
@@ -113,7 +113,7 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
         option = "--to" if after is not None and growth.error == "NotSupportedException" else "--from"
         raise InputError(f"{option}: {growth.message}")
     if as_json:
-        write_out(json_text(growth_document(growth)))
+        write_out(json_text(growth))
     else:
         write_page(growth_lines(growth), ascii_only=ascii_only)
     return FINE
@@ -147,18 +147,6 @@ def route_lines(answer: RouteAnswer) -> list[str]:
     if answer.elsewhere:
         lines += ["", *table(other_clients(answer.elsewhere), ("<", ">", "<"))]
     return lines
-
-
-def route_document(answer: RouteAnswer) -> dict[str, Any]:
-    """The same as plain values."""
-    return {
-        "format": "ringside.route/1",
-        "partition": answer.explanation.partition,
-        "partitions": answer.partitions,
-        "client": answer.client,
-        "explanation": plain_values(answer.explanation),
-        "elsewhere": plain_values(answer.elsewhere),
-    }
 
 
 def growth_lines(view: GrowthView) -> list[str]:
@@ -198,7 +186,7 @@ def _keys(view: GrowthView) -> Iterator[str]:
 
 
 def _key_row(key: KeyGrowth) -> tuple[str, ...]:
-    places = [_change(before, after) for before, after in zip(key.before, key.after, strict=True)]
+    places = [_change(before, after) for before, after in zip(key.before.values(), key.after.values(), strict=True)]
     name = shorten_middle(safe_name(key.key), _KEY_CELLS) if key.key else '""'
     return (name, *places, "java ≠ python" if key.disagrees else "")
 
@@ -207,30 +195,6 @@ def _change(before: int | None, after: int | None) -> str:
     if after is None:
         return "no key"
     return str(after) if before == after else f"{before} → {after}"
-
-
-def growth_document(view: GrowthView) -> dict[str, Any]:
-    """The same as plain values; partitions by the label of the clients that hash alike."""
-    labels = [alike.label for alike in view.clients]
-    return {
-        "format": "ringside.partitions/1",
-        "from": view.before,
-        "to": view.after,
-        "clients": plain_values(view.clients),
-        "random": list(view.random),
-        "disagreeing": view.disagreeing,
-        "expected_disagreeing": view.expected_disagreeing,
-        "keys": [
-            {
-                "key": key.key,
-                "before": dict(zip(labels, key.before, strict=True)),
-                "after": dict(zip(labels, key.after, strict=True)),
-                "moves": key.moves,
-                "clients_disagree": key.disagrees,
-            }
-            for key in view.keys
-        ],
-    }
 
 
 def _labelled(label: str, text: str) -> list[str]:

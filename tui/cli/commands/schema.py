@@ -11,6 +11,10 @@ from tui.cli.exits import FINE
 from tui.cli.output import json_text, write_out, write_page
 
 ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "dashboard": ("engine.views.failover.document:DashboardDocument",),
+    "keys": ("engine.views.keys.document:KeysDocument",),
+    "producers": ("engine.views.producers.document:ProducersDocument",),
+    "subscription": ("engine.views.reported.document:SubscriptionDocument",),
     "list": ("engine.views.listing:Listing",),
     "why": ("engine.diagnosis.findings:WhyDocument", "engine.diagnosis.findings:WhyAllDocument"),
     "scalable": ("engine.views.scalable.model:ScalableView", "engine.views.scalable.figures:FiguresDocument"),
@@ -27,6 +31,20 @@ ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "check": ("tui.cli.commands.check:CheckDocument",),
     "plan": ("tui.cli.commands.plan:PlanDocument",),
     "lint": ("tui.cli.printers.lint:LintDocument",),
+    "explain": (
+        "tui.cli.printers.explanation:TopicExplained",
+        "tui.cli.printers.explanation:TurnExplained",
+        "tui.cli.printers.explanation:Unsubscribed",
+        "tui.cli.printers.key_answers:KeyExplained",
+        "engine.views.brokers.document:BundleDocument",
+    ),
+    "setting": ("engine.views.setting:SettingView",),
+    "route": ("engine.views.producers.answers:RouteAnswer",),
+    "partitions": ("engine.views.producers.answers:GrowthView",),
+    "key-spread": ("tui.cli.printers.key_answers:KeySpreadDocument",),
+    "key-consumer": ("tui.cli.printers.key_answers:KeyConsumerDocument",),
+    "rules": ("tui.cli.printers.lint:RulesDocument",),
+    "scripts": ("tui.cli.commands.demo:ScriptsDocument",),
     "verify": ("tui.cli.commands.verify:VerifyDocument",),
     "script": ("tui.cli.commands.demo:ScriptDocument",),
 }

@@ -31,6 +31,7 @@ _JOBS: Final[Mapping[str, str]] = {
     "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
     "lint": "Let the doctor look at every subscription, key space and namespace.",
     "balance": "Forecast the next cycles of shedding of every cluster from the loads of its brokers.",
+    "scalable": "Show who has which segment of every scalable topic, and the next automatic step of each.",
     "report": "Sum a result folder up on one page, the worst first.",
     "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
 }
@@ -152,6 +153,7 @@ _EXAMPLES: Final = {
     "bundles": "ringside fleet bundles tables/ results/",
     "lint": "ringside fleet lint tables/ results/ --fail-on warning",
     "balance": "ringside fleet balance tables/ results/ --set cycles=60 --fail-on 'loops>0'",
+    "scalable": "ringside fleet scalable tables/ results/",
     "report": "ringside fleet report results/ results/",
     "watch": "ringside fleet watch arriving/ tables/",
 }

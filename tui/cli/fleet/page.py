@@ -94,6 +94,14 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     ]
     yield _block("Bundles to look at first", ("bundle", "load manager", "topics", "msg/s"), bundles, "<<>>")
     yield balance_lines(summary, shown)
+    scalable = [
+        (_in(row.cluster, safe_name(row.topic)), f"{row.blocked:,}", f"{row.stuck:,}", f"{row.idle:,}",
+         f"{row.consumers:,}", f"{row.segments:,}", _ratio(row.score), f"{row.backlog:,}",
+         f"{row.next} ({row.reason})" if row.reason else row.next)
+        for row in summary.worst_scalable_topics[:shown]
+    ]  # fmt: skip
+    heads = ("topic", "blocked", "stuck", "idle", "of", "segments", "score", "backlog", "next")
+    yield _block("Worst scalable topics", heads, scalable, "<>>>>>>><")
     findings = [(row.severity, row.rule, f"{row.count:,}") for row in summary.findings]
     yield _block("Findings", ("severity", "rule", "times"), findings, "<<>")
     aside = [(row.source, row.table, row.kind, f"{row.rows:,}", f"{row.problems:,}") for row in summary.quarantine]

@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from engine.errors import InputError
 from engine.names import partition_index, partitioned_name
+from engine.scalable.model import TOPIC_SCHEME
 from tui.app import RingsideApp
 from tui.cli.exits import FINE
 from tui.cli.options import Output
@@ -119,6 +120,8 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     from tui.kit.session import Session
     from tui.sources.fleet_part import part_of
 
+    if chosen.topic.startswith(TOPIC_SCHEME):
+        return _scalable_session(target, chosen)
     where = chosen.cluster, chosen.namespace, chosen.subscription
     opened = open_fleet_part(part_of(target, *where, listed_flag=chosen.listed_flag))
     state = opened.state
@@ -131,3 +134,20 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     of_topic = (at for at, subscription in enumerate(state.subscriptions) if topic in subscription.topics)
     shown = next(of_topic, shown) if chosen.subscription else shown
     return Session(Timeline.start(state, opened.seed, opened.source), shown, opened.problems, opened.notes)
+
+
+def _scalable_session(target: ResultFolder, chosen: Chosen) -> Session:
+    """A scalable topic with all that the answers of its namespace show."""
+    from engine.cluster.state import shown_places
+    from engine.cluster.timeline import Timeline
+    from engine.scenarios.opening import open_moments
+    from tui.kit.session import Session
+    from tui.sources.fleet_part import moments_of
+
+    opened = open_moments(moments_of(target, chosen.cluster, chosen.namespace))
+    keys = shown_places(opened.state)
+    if chosen.topic not in keys:
+        raise InputError(f"{target.name}: the answers that the import kept do not show {chosen.topic}")
+    timeline = Timeline.start(opened.state, opened.seed, opened.source)
+    at = keys.index(chosen.topic)
+    return Session(timeline, at, opened.problems, opened.notes, seen=opened.seen, is_chosen=True)

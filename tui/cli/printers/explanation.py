@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
 
+from engine.admin.interruptions import Interruption
+from engine.answer import about, extended
 from engine.diagnosis.seen import EXCLUSIVE
 from engine.diagnosis.turns import TurnExplanation
-from engine.failover.explain import FailoverExplanation, rivals_of
+from engine.failover.explain import FailoverExplanation, Rival, rivals_of
 from engine.text import counted, listed
 from engine.views.failover.explanations import TopicExplanation
 from engine.views.reported.bundles import Whereabouts
 from engine.views.reported.partition import PartitionReported
-from tui.cli.output import plain_values
 from tui.cli.plain import Align, table, wrapped
 from tui.failover.explaining import remarks_of, why_not
 from tui.kit.interruptions import anew_parts
@@ -26,8 +27,50 @@ _LABEL_CELLS: Final = 11
 _ALIGNS: Final[tuple[Align, ...]] = (">", "<", ">", "<")
 
 
-FORMAT: Final = "ringside.explain/1"
 _TURN_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<")
+
+FORMAT: Final = "ringside.explain/1"
+_BROKER: Final = about("The broker that brokers report to own the topic or its bundle; null where none does.")
+_UNLOAD: Final = about("What unloading its bundle interrupts; null where nothing was reported.")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicExplained(TopicExplanation):
+    """Why a topic has its active consumer."""
+
+    FORMAT: ClassVar[str] = FORMAT
+    KIND: ClassVar[str] = "failover"
+    not_active: Annotated[tuple[Rival, ...], about("Everybody else, and why not.")] = ()
+    reported: Annotated[
+        PartitionReported | None, about("As it was reported; null where no answer lists the consumers.")
+    ] = None
+    broker: Annotated[str | None, _BROKER] = None
+    unload: Annotated[Interruption | None, _UNLOAD] = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnExplained(TurnExplanation):
+    """Who gets the next message of a Shared or Exclusive subscription, as it was seen."""
+
+    FORMAT: ClassVar[str] = FORMAT
+    KIND: ClassVar[str] = "turn"
+    next: Annotated[tuple[str, ...], about("Those that can be next.")] = ()
+    bundle: Annotated[str | None, about("Its bundle's range; null where no answer shows it.")] = None
+    broker: Annotated[str | None, _BROKER] = None
+    unload: Annotated[Interruption | None, _UNLOAD] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribed:
+    """Where a topic is that nobody has subscribed to."""
+
+    FORMAT: ClassVar[str] = FORMAT
+    KIND: ClassVar[str] = "unsubscribed"
+    topic: Annotated[str, about("Its full name.")]
+    namespace: Annotated[str, about("Its namespace.")]
+    bundle: Annotated[str | None, about("Its bundle's range; null where no answer shows it.")]
+    broker: Annotated[str | None, _BROKER] = None
+    unload: Annotated[Interruption | None, _UNLOAD] = None
 
 
 def explanation_lines(
@@ -73,50 +116,23 @@ def unsubscribed_lines(topic: str, namespace: str, place: Whereabouts | None, bu
     return [*lines, *(_place_lines(place) if place is not None else [])]
 
 
-def unsubscribed_document(topic: str, namespace: str, place: Whereabouts | None, bundle: str | None) -> dict[str, Any]:
-    """The same as plain values."""
-    return {
-        "format": FORMAT,
-        "kind": "unsubscribed",
-        "topic": topic,
-        "namespace": namespace,
-        "bundle": bundle,
-        **_place_document(place),
-    }
-
-
 def explanation_document(
     explanation: TopicExplanation | TurnExplanation,
     place: Whereabouts | None = None,
     bundle: str | None = None,
     reported: PartitionReported | None = None,
-) -> dict[str, Any]:
-    """The same as plain values, with all consumers that are not active or next, and why not."""
+) -> TopicExplained | TurnExplained:
+    """The same as a document, with all consumers that are not active or next, and why not."""
     if isinstance(explanation, TurnExplanation):
-        return {
-            "format": FORMAT,
-            "kind": "turn",
-            **plain_values(explanation),
-            "next": [turn.consumer for turn in explanation.possible],
-            "bundle": bundle,
-            **_place_document(place),
-        }
+        able = tuple(turn.consumer for turn in explanation.possible)
+        return extended(TurnExplained, explanation, next=able, bundle=bundle, **located(place))
     rivals = rivals_of(explanation.why) if explanation.why is not None else ()
-    return {
-        "format": FORMAT,
-        "kind": "failover",
-        **plain_values(explanation),
-        "not_active": plain_values(rivals),
-        "reported": asdict(reported) if reported is not None else None,
-        **_place_document(place),
-    }
+    return extended(TopicExplained, explanation, not_active=rivals, reported=reported, **located(place))
 
 
-def _place_document(place: Whereabouts | None) -> dict[str, Any]:
-    return {
-        "broker": (place.broker or None) if place is not None else None,
-        "unload": asdict(place.unload) if place is not None else None,
-    }
+def located(place: Whereabouts | None) -> dict[str, Any]:
+    """The members that say where a topic is."""
+    return {} if place is None else {"broker": place.broker or None, "unload": place.unload}
 
 
 def _turn_lines(explanation: TurnExplanation, place: Whereabouts | None, bundle: str | None) -> list[str]:

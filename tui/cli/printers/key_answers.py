@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
+from engine.answer import about, extended
 from engine.cluster.keys.state import SharingMode
-from engine.keyshared.delivery_state import Wait, waits
+from engine.documents import document
+from engine.keyshared.delivery_state import Holder, Wait, waits
 from engine.keyshared.explain import KeyExplanation, Rival, rivals_of
 from engine.keyshared.keys import KeySource, StickyKey, text_of_key
 from engine.keyshared.luck import Luck
@@ -16,12 +18,10 @@ from engine.routing.clients import OtherRoute, alike
 from engine.text import counted
 from engine.views.failover.table import letter_tag
 from engine.views.keys.answers import key_sentence
-from engine.views.keys.document import partitions_document
-from engine.views.keys.model import PartitionsView
+from engine.views.keys.model import LuckWord, PartitionsView
 from engine.views.keys.path import KeyPath
 from engine.views.keys.words import VERDICTS, luck_sentence, verdict_text
-from engine.views.reported.document import reported_document
-from tui.cli.output import plain_values
+from engine.views.reported.model import ReportedView
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.explanation import FORMAT
 from tui.cli.printers.keys_page import partition_lines
@@ -38,6 +38,14 @@ CONSUMERS_SHOWN: Final = 500
 _LABEL_CELLS: Final = 11
 _NAME_CELLS: Final = 24
 _ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", ">")
+_MODE: Final = about("How keys are shared.")
+_TECHNIQUE: Final = about("Whether the mode is a technique of clients on top of sticky.")
+_RELEASE: Final = about("The release whose rule it is.")
+_SUBSCRIPTION: Final = about("Its key in what was opened.")
+_PARTITION: Final = about(
+    "The partition whose consumers share the keys; null without partitions in what was recorded.", 0
+)
+_CONNECTED: Final = about("Consumers.", 0)
 _REMARKS: Final = {
     KeySource.NONE_KEY: "the message has no key; all such messages have this one, unless a producer and a sequence id"
     " are known and the broker is 4.0 or later",
@@ -108,32 +116,55 @@ def other_clients(others: tuple[OtherRoute, ...]) -> list[tuple[str, str, str]]:
     return [("hash", "partition", "of clients"), *rows]
 
 
+@dataclass(frozen=True, slots=True)
+class SlotWait:
+    """What messages of the slot wait for."""
+
+    reason: Annotated[str, about("Why they wait, in a word or two.")]
+    ends_when: Annotated[str, about("What ends the wait.")]
+    messages: Annotated[int, about("Messages that wait.", 0)]
+    holders: Annotated[tuple[Holder, ...], about("Who must acknowledge first.")]
+    since_ms: Annotated[int | None, about("From when on, in milliseconds; null where Pulsar keeps no time.")]
+    blocked_attempts: Annotated[int, about("How often sending was tried in vain.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyExplained:
+    """Why a key goes to its consumer."""
+
+    FORMAT: ClassVar[str] = FORMAT
+    KIND: ClassVar[str] = "key"
+    key: Annotated[str, about("The sticky key as text; bytes that are not text as hex:00ff.")]
+    source: Annotated[KeySource, about("Where the key was taken from.")]
+    mode: Annotated[SharingMode, _MODE]
+    client_side_technique: Annotated[bool, _TECHNIQUE]
+    release: Annotated[str, _RELEASE]
+    subscription: Annotated[str | None, _SUBSCRIPTION]
+    partition: Annotated[int | None, _PARTITION]
+    connected: Annotated[int, _CONNECTED]
+    route: Annotated[KeyPath | None, about("From the key to its partition; null without partitions.")]
+    explanation: Annotated[KeyExplanation, about("Every step.")]
+    not_owner: Annotated[tuple[Rival, ...], about("Everybody else, and why not.")]
+    sentence: Annotated[str, about("The rule in a sentence.")]
+    wait: Annotated[SlotWait | None, about("What messages of the slot wait for; null where none waits.")]
+
+
 def explained_document(
     who: Sharing, sticky: StickyKey, explanation: KeyExplanation, way: KeyPath | None = None
-) -> dict[str, Any]:
-    """The same as plain values."""
+) -> KeyExplained:
+    """The same as a document."""
     wait = _wait(who, explanation)
-    return {
-        "format": FORMAT,
-        "kind": "key",
-        "key": text_of_key(sticky.data),
-        "source": sticky.source.value,
+    reason = {} if wait is None else {"reason": wait.reason.name.lower(), "ends_when": wait.reason.value}
+    return KeyExplained(
+        key=text_of_key(sticky.data),
+        source=sticky.source,
         **_head(who),
-        "route": None if way is None else plain_values(way),
-        "explanation": plain_values(explanation),
-        "not_owner": plain_values(rivals_of(who.selector, explanation)),
-        "sentence": key_sentence(explanation) if who.selector.consumers else "nobody is connected",
-        "wait": None
-        if wait is None
-        else {
-            "reason": wait.reason.name.lower(),
-            "ends_when": wait.reason.value,
-            "messages": len(wait.messages),
-            "holders": plain_values(wait.holders),
-            "since_ms": wait.since_ms,
-            "blocked_attempts": wait.blocked_attempts,
-        },
-    }
+        route=way,
+        explanation=explanation,
+        not_owner=rivals_of(who.selector, explanation),
+        sentence=key_sentence(explanation) if who.selector.consumers else "nobody is connected",
+        wait=None if wait is None else extended(SlotWait, wait, messages=len(wait.messages), **reason),
+    )
 
 
 def owned_lines(who: Sharing, owned: Owned) -> list[str]:
@@ -156,25 +187,55 @@ def owned_lines(who: Sharing, owned: Owned) -> list[str]:
     return lines + _more(len(owned.keys), KEYS_SHOWN)
 
 
-def owned_document(who: Sharing, owned: Owned) -> dict[str, Any]:
-    """The same as plain values; a slot of a piece counts where ``slot mod divisor == remainder``."""
-    return {
-        "format": "ringside.key-consumer/1",
-        "consumer_id": owned.consumer.consumer_id,
-        "name": owned.consumer.name,
+@dataclass(frozen=True, slots=True)
+class OwnedPiece:
+    range: Annotated[tuple[int, int], about("First and last slot.", 0)]
+    divisor: Annotated[int, about("1, or among how many consumers turns are taken.", 1)]
+    remainder: Annotated[int, about("Which turn: slots whose number leaves it.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedKey:
+    key: Annotated[str, about("Its text; bytes that are not text are written hex:...")]
+    slot: Annotated[int, about("The slot of its hash.", 0)]
+    messages: Annotated[int, about("Messages it had.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyConsumerDocument:
+    """The slots of one consumer, and its keys."""
+
+    FORMAT: ClassVar[str] = "ringside.key-consumer/1"
+    consumer_id: Annotated[int, about("Counts in the order of joining.", 0)]
+    name: Annotated[str, about("Its name.")]
+    mode: Annotated[SharingMode, _MODE]
+    client_side_technique: Annotated[bool, _TECHNIQUE]
+    release: Annotated[str, _RELEASE]
+    subscription: Annotated[str | None, _SUBSCRIPTION]
+    partition: Annotated[int | None, _PARTITION]
+    connected: Annotated[int, _CONNECTED]
+    slots: Annotated[int, about("Slots it has.", 0)]
+    share: Annotated[float, about("Their part of all slots.", 0, 1)]
+    pieces: Annotated[tuple[OwnedPiece, ...], about("Its pieces of the hash space.")]
+    known_keys: Annotated[int, about("Known keys that it gets.", 0)]
+    keys: Annotated[tuple[OwnedKey, ...], about("These keys, ascending.")]
+
+
+def owned_document(who: Sharing, owned: Owned) -> KeyConsumerDocument:
+    """The same as a document."""
+    slots = who.selector.slots
+    return KeyConsumerDocument(
+        consumer_id=owned.consumer.consumer_id,
+        name=owned.consumer.name,
         **_head(who),
-        "slots": owned.slots,
-        "share": owned.slots / who.selector.slots.occurring,
-        "pieces": [
-            {"range": [piece.range.start, piece.range.end], "divisor": piece.divisor, "remainder": piece.remainder}
-            for piece in owned.pieces
-        ],
-        "known_keys": len(owned.known),
-        "keys": [
-            {"key": text_of_key(key), "slot": who.selector.slots.slot_of_key(key), "messages": owned.known[key]}
-            for key in owned.keys
-        ],
-    }
+        slots=owned.slots,
+        share=owned.slots / slots.occurring,
+        pieces=tuple(
+            OwnedPiece((piece.range.start, piece.range.end), piece.divisor, piece.remainder) for piece in owned.pieces
+        ),
+        known_keys=len(owned.known),
+        keys=tuple(OwnedKey(text_of_key(key), slots.slot_of_key(key), owned.known[key]) for key in owned.keys),
+    )
 
 
 def spread_lines(who: Sharing, luck: Luck, partitions: PartitionsView | None = None) -> list[str]:
@@ -228,54 +289,99 @@ def _reported_rows(who: Sharing) -> list[_ReportedRow]:
     ]
 
 
-def spread_document(who: Sharing, luck: Luck, partitions: PartitionsView | None = None) -> dict[str, Any]:
-    """The same as plain values."""
-    owned = slots_by_consumer(who.selector)
-    gaps = _gaps(who)
-    return {
-        "format": "ringside.key-spread/1",
+@dataclass(frozen=True, slots=True)
+class ConsumerSpread:
+    consumer_id: Annotated[int, about("Counts in the order of joining.", 0)]
+    name: Annotated[str, about("Its name.")]
+    slots: Annotated[int, about("Slots it has.", 0)]
+    share: Annotated[float, about("Their part of all slots.", 0, 1)]
+    pieces: Annotated[int, about("In how many pieces of the hash space.", 0)]
+    keys: Annotated[int, about("Known keys that it gets.", 0)]
+    messages: Annotated[float, about("Messages those keys had.", 0)]
+    expected_keys: Annotated[float, about("Keys it has by chance, on average.", 0)]
+    likely_keys: Annotated[tuple[int, int], about("Fewest and most keys in nine of ten cases.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Unowned:
+    slots: Annotated[int, about("Slots that nobody has.", 0)]
+    ranges: Annotated[tuple[tuple[int, int], ...], about("First and last slot of each gap.", 0)]
+    known_keys: Annotated[int, about("Known keys in them.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadLuck:
+    verdict: Annotated[LuckWord, about("What explains how unevenly the keys fall.")]
+    sentence: Annotated[str, about("Why, with its numbers.")]
+    busiest_keys: Annotated[int, about("Keys of the busiest consumer.", 0)]
+    expected_busiest: Annotated[float, about("Keys the busiest one has by chance, on average.", 0)]
+    likely_busiest: Annotated[tuple[int, int], about("Fewest and most of them in nine of ten cases.", 0)]
+    probability: Annotated[float | None, about("At most this often chance is as uneven.", 0, 1)]
+    probability_by_shares: Annotated[float | None, about("The same, by the shares of slots they have.", 0, 1)]
+    probability_of_messages: Annotated[float | None, about("The same of messages.", 0, 1)]
+    hottest_key: Annotated[str | None, about("The key with most messages; null without messages.")]
+    hottest_share: Annotated[float, about("Its part of all messages.", 0, 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class KeySpreadDocument:
+    """How keys and slots are spread over consumers."""
+
+    FORMAT: ClassVar[str] = "ringside.key-spread/1"
+    mode: Annotated[SharingMode, _MODE]
+    client_side_technique: Annotated[bool, _TECHNIQUE]
+    release: Annotated[str, _RELEASE]
+    subscription: Annotated[str | None, _SUBSCRIPTION]
+    partition: Annotated[int | None, _PARTITION]
+    connected: Annotated[int, _CONNECTED]
+    slots: Annotated[int, about("Slots that occur.", 0)]
+    consumers: Annotated[tuple[ConsumerSpread, ...], about("In the order of joining.")]
+    unowned: Annotated[Unowned, about("What nobody has.")]
+    known_keys: Annotated[int, about("Known keys.", 0)]
+    luck: Annotated[SpreadLuck, about("Whether their spread is luck.")]
+    partitions: Annotated[PartitionsView | None, about("All partitions; null without partitions.")]
+    reported: Annotated[
+        ReportedView | None, about("What brokers reported of the subscription; null where no answer shows it.")
+    ]
+
+
+def spread_document(who: Sharing, luck: Luck, partitions: PartitionsView | None = None) -> Any:
+    """The same as plain values for JSON."""
+    owned, gaps, occurring = slots_by_consumer(who.selector), _gaps(who), who.selector.slots.occurring
+    consumers = []
+    for consumer, row in zip(who.selector.consumers, luck.consumers, strict=True):
+        pieces = owned[consumer.consumer_id]
+        slots = sum(piece.count for piece in pieces)
+        consumers.append(
+            ConsumerSpread(
+                consumer.consumer_id, consumer.name, slots, slots / occurring, len(pieces), row.keys, row.messages,
+                row.expected_keys, (row.likely_low, row.likely_high),
+            )
+        )  # fmt: skip
+    whole = KeySpreadDocument(
         **_head(who),
-        "slots": who.selector.slots.occurring,
-        "consumers": [
-            {
-                "consumer_id": consumer.consumer_id,
-                "name": consumer.name,
-                "slots": sum(piece.count for piece in owned[consumer.consumer_id]),
-                "share": sum(piece.count for piece in owned[consumer.consumer_id]) / who.selector.slots.occurring,
-                "pieces": len(owned[consumer.consumer_id]),
-                "keys": row.keys,
-                "messages": row.messages,
-                "expected_keys": row.expected_keys,
-                "likely_keys": [row.likely_low, row.likely_high],
-            }
-            for consumer, row in zip(who.selector.consumers, luck.consumers, strict=True)
-        ],
-        "unowned": {
-            "slots": gaps.slot_count,
-            "ranges": [[piece.start, piece.end] for piece in gaps.ranges],
-            "known_keys": luck.ownerless_keys,
-        },
-        "known_keys": luck.keys + luck.ownerless_keys,
-        "luck": {
-            "verdict": VERDICTS[luck.verdict],
-            "sentence": luck_sentence(luck),
-            "busiest_keys": luck.busiest_keys,
-            "expected_busiest": luck.expected_busiest or 0.0,
-            "likely_busiest": [luck.busiest_low, luck.busiest_high],
-            "probability": luck.probability,
-            "probability_by_shares": luck.probability_by_shares,
-            "probability_of_messages": luck.probability_of_messages,
-            "hottest_key": text_of_key(luck.hottest_key) if luck.hottest_key is not None else None,
-            "hottest_share": luck.hottest_share,
-        },
-        "partitions": partitions_document(partitions),
-        "reported": reported_document(who.reported, _reported_rows(who)),
-    }
+        slots=occurring,
+        consumers=tuple(consumers),
+        unowned=Unowned(gaps.slot_count, tuple((piece.start, piece.end) for piece in gaps.ranges), luck.ownerless_keys),
+        known_keys=luck.keys + luck.ownerless_keys,
+        luck=extended(
+            SpreadLuck,
+            luck,
+            verdict=VERDICTS[luck.verdict],
+            sentence=luck_sentence(luck),
+            expected_busiest=luck.expected_busiest or 0.0,
+            likely_busiest=(luck.busiest_low, luck.busiest_high),
+            hottest_key=text_of_key(luck.hottest_key) if luck.hottest_key is not None else None,
+        ),
+        partitions=partitions,
+        reported=who.reported,
+    )
+    return document(whole, [consumer.consumer_id for consumer in who.selector.consumers])
 
 
 def _head(who: Sharing) -> dict[str, Any]:
     return {
-        "mode": who.mode.value,
+        "mode": who.mode,
         "client_side_technique": who.mode is SharingMode.CONSISTENT_STICKY,
         "release": who.behaviour.label,
         "subscription": who.subscription or None,

@@ -51,7 +51,7 @@ def _status(status: KeysStatus) -> Iterator[str]:
         f" · {status.now_ms:,} ms"
     )
     side = " (a technique of clients, not a mode of the broker)" if status.client_side else ""
-    yield from wrapped(f"{status.mode}{side}, {status.form}", first="mode: ", rest="  ")
+    yield from wrapped(f"{status.mode.value}{side}, {status.form}", first="mode: ", rest="  ")
     yield from wrapped(status.rule_text, first="rule: ", rest="  ")
     yield from wrapped(status.order_rule, first="order: ", rest="  ")
     yield f"subscription: {safe_name(status.subscription)} (Key_Shared) on {safe_name(status.topic)}"
@@ -132,7 +132,11 @@ def _waits(view: KeysView) -> Iterator[str]:
 def _wait(view: KeysView, row: WaitRow) -> str:
     keys = ", ".join(map(_key, row.keys[:3])) + (", ..." if len(row.keys) > 3 else "")
     owner = f" for {safe_name(view.consumers[row.owner].name)}" if row.owner >= 0 else ""
-    held = ", ".join(f"{safe_name(view.consumers[at].name)} holds {count}" for at, count in row.holders if at >= 0)
+    held = ", ".join(
+        f"{safe_name(view.consumers[holder.consumer].name)} holds {holder.unacked}"
+        for holder in row.holders
+        if holder.consumer >= 0
+    )
     since = f", since {row.since_ms:,} ms" if row.since_ms >= 0 else ""
     where = f"partition {row.partition}, " if row.partition >= 0 else ""
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from engine.answer import about
 from engine.errors import Problem
@@ -140,10 +140,25 @@ def lint_document(
     )
 
 
-def rules_document(rules: Iterable[RuleFacts]) -> dict[str, Any]:
-    """The rules as JSON values."""
-    rows = [{"rule": rule.id, "worst": rule.worst.label, "about": rule.about, "source": rule.source} for rule in rules]
-    return {"format": "ringside.rules/1", "rules": rows}
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    rule: Annotated[str, about("Its id.")]
+    worst: Annotated[str, about("The worst severity of its findings.")]
+    about: Annotated[str, about("What it finds.")]
+    source: Annotated[str, about("Where it is known from.")]
+
+
+@dataclass(frozen=True, slots=True)
+class RulesDocument:
+    """The rules of the doctor."""
+
+    FORMAT: ClassVar[str] = "ringside.rules/1"
+    rules: Annotated[tuple[RuleRow, ...], about("In the order of lint --list.")]
+
+
+def rules_document(rules: Iterable[RuleFacts]) -> RulesDocument:
+    """The rules, in the order of the text."""
+    return RulesDocument(tuple(RuleRow(rule.id, rule.worst.label, rule.about, rule.source) for rule in rules))
 
 
 def _finding(finding: Finding) -> PrintedFinding:

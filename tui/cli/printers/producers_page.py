@@ -157,7 +157,7 @@ def _partitions(view: ProducersView) -> Iterator[str]:
     part = view.partitions
     rates = np.zeros(part.count) if view.rates is None else view.rates.msgs_per_sec
     busiest = np.lexsort((np.arange(part.count), -part.messages, -part.producers, -rates))[:SHOWN].tolist()
-    failing = dict(part.failing)
+    failing = {one.partition: one.error for one in part.failing}
     rows: list[tuple[str, ...]] = [("partition", "producers", "in/s", "messages", "waiting", "")]
     for at in sorted({*busiest, *list(failing)[:SHOWN]}):
         remark = f"not served: {safe_name(failing[at])}" if at in failing else "new" if at >= part.new_from else ""
@@ -172,7 +172,10 @@ def _partitions(view: ProducersView) -> Iterator[str]:
 
 def _statistics(view: StatisticsView) -> Iterator[str]:
     yield from wrapped(view.sentence, first="statistics: ", rest="  ")
-    lists = (("by name", view.by_name, view.torn_by_name), ("by position", view.by_position, view.torn_by_position))
+    lists = (
+        ("by name", view.by_name.entries, view.by_name.torn),
+        ("by position", view.by_position.entries, view.by_position.torn),
+    )
     for title, entries, torn in lists:
         mark = " (in force)" if title == view.in_force else ""
         text = f"{counted(len(entries), 'row')}, {counted(torn, 'producer')} in more than one"
