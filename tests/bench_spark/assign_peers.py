@@ -68,7 +68,7 @@ def by_duckdb(source: Path, target: Path, threads: int) -> None:
         engine.execute(
             f"""copy (
               with owned as (
-                select s.*, two_owners(unit, topic, partition_index::bigint) as packed
+                select s.*, start, two_owners(unit, topic, partition_index::bigint) as packed
                 from {fleet_results.sql(source, "subscriptions")} s
                 join units using (subscription) where type = 'Failover'),
               named as (

@@ -40,7 +40,7 @@ from pipeline.jobs.result import JobOptions
 from pipeline.schemas import SETTINGS
 from pipeline.session import open_session
 from pipeline.sink import write_by_engine
-from pipeline.transforms.owners import OwnerAccount
+from pipeline.jobs.keys_folding import FoldAccount
 from pipeline.runs import new_run
 from engine.views.fleet.runs import Manifest
 
@@ -65,7 +65,7 @@ def work(batches, parts):
 
     context = TaskContext.get()
     number, attempt = context.partitionId(), context.attemptNumber()
-    account = OwnerAccount()
+    account = FoldAccount()
     for batch in batches:
         names = [str(value) for value in batch.column(0).to_pylist()]
         parts.write(SETTINGS, SETTINGS.columns_of([("", name, "1", "f") for name in names]))
@@ -90,7 +90,7 @@ with open_session(master, settings, small=True) as spark:
     rows = spark.range(0, 8, 1, 8).mapInArrow(where, "place string").collect()
     places = [json.loads(row.place) for row in rows]
     with new_run(attempts, "import", Manifest("one")) as draft:
-        accounts = write_by_engine(spark.range(0, 8000, 1, 8), draft, work, OwnerAccount)
+        accounts = write_by_engine(spark.range(0, 8000, 1, 8), draft, work, FoldAccount)
     job_called("assign")(spark, source, target, JobOptions({"policies": "all"}, run_id="one"))
     job_called("bundles")(spark, source, target, JobOptions(run_id="two"))
 print(json.dumps({"places": places, "rows": sum(each.rows for each in accounts), "tasks": len(accounts)}))

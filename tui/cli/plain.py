@@ -11,6 +11,7 @@ Align = Literal["<", ">"]
 _ASCII: Final = str.maketrans(
     {
         "·": "|", "…": "~", "→": "->", "×": "x", "–": "-", "—": "-", "≥": ">=", "≤": "<=", "−": "-", "’": "'",
+        **dict(zip("▁▂▃▄▅▆▇█", ".:-=+*#@", strict=True)),
     }
 )  # fmt: skip
 
@@ -20,6 +21,8 @@ def plain(text: str, *, ascii_only: bool) -> str:
 
     >>> plain("3 · é", ascii_only=True)
     '3 | \\xe9'
+    >>> plain("▁▄█", ascii_only=True)
+    '.=@'
     """
     if not ascii_only:
         return text

@@ -17,6 +17,7 @@ from engine.errors import InputError
 from engine.text import counted
 from themes import stylesheet
 from themes.palettes import Palette
+from tui.drawing.glyphs import glyphs_of
 from tui.fleet.bindings import BINDINGS, help_groups
 from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SCALABLE, SUBSCRIPTIONS, FleetList, is_shown, placed
 from tui.fleet.lines import FleetSpread, fleet_line, heading
@@ -31,10 +32,12 @@ from tui.kit.prompt import Prompt
 from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.typed_commands import Typed, ask_for_command, carry_out, choice
+from tui.kit.wording import sparkline
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
 from tui.sources.fleet_results import FleetResults
 
+_MOST_POINTS: Final = 12
 _WORDS: Final = ("z", "a")
 """The words for descending and ascending order of texts."""
 
@@ -190,9 +193,9 @@ class FleetScreen(RingsideScreen[None]):
             for fleet_list in LISTS
             if self._is_cheap(fleet_list)
         }
-        head = fleet_sentence(
-            self._results.name, self._results.summary, listed, width - 2, self._results.topics_over_runs
-        )
+        runs = self._results.topics_over_runs[-_MOST_POINTS:]
+        over_runs = sparkline(runs, glyphs_of(self._ascii_only).levels) if len(runs) > 1 else ""
+        head = fleet_sentence(self._results.name, self._results.summary, listed, width - 2, over_runs)
         self.query_one("#head", PlainStatic).update(head, layout=False)
         tabs = tabs_text(shown, self._results.summary, listed, self._colours, width - 2)
         self.query_one("#lists", PlainStatic).update(tabs, layout=False)

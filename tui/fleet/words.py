@@ -26,22 +26,20 @@ from tui.fleet.columns import (
 )
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
-from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name, sparkline
+from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
 _NEWS_ONLY: Final = 3
-_MOST_POINTS: Final = 12
 _BRIEFEST: Final = 4
 """The lists' counts are in full (0), shortened (1), the most important alone (2), those of bad news alone (3), or left
 out (4)."""
 
 
 def fleet_sentence(
-    name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int, topics_over_runs: Sequence[int] = ()
+    name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int, over_runs: str = ""
 ) -> str:
-    """What the fleet is, in as many words as fit; the first ones always."""
-    over_runs = f" {sparkline(topics_over_runs[-_MOST_POINTS:])}" if len(topics_over_runs) > 1 else ""
+    """What the fleet is, in as many words as fit; the first ones always. ``over_runs`` is how its topics grew."""
     pieces = [f"ringside fleet {safe_name(name)}"]
     if summary is None:
         pieces += [counted(listed[fleet_list.table], fleet_list.noun) for fleet_list in (SUBSCRIPTIONS, NAMESPACES)]
@@ -55,7 +53,7 @@ def fleet_sentence(
         *([counted(totals.clusters, "cluster")] if totals.clusters > 1 else []),
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
-        counted(totals.topics, "topic") + over_runs,
+        f"{counted(totals.topics, 'topic')} {over_runs}".rstrip(),
         f"{_rate(totals, 'msg_rate_in')} in/s, {_rate(totals, 'msg_rate_out')} out/s",
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),

@@ -293,12 +293,12 @@ def bytes_text(data: bytes) -> str:
 _EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
 
 
-def sparkline(values: Sequence[float | None]) -> str:
-    """Values as eighths of the largest, blank where unknown.
+def sparkline(values: Sequence[float | None], levels: str = _EIGHTHS) -> str:
+    """Values as eighths of the largest, blank where unknown; ``levels`` are nine signs, the first one blank.
 
     >>> sparkline((0, 4, None, 8))
     '▁▄ █'
     """
     most = max((value for value in values if value is not None), default=0)
     steps = (None if value is None else max(1, round(8 * value / most)) if most else 1 for value in values)
-    return "".join(" " if step is None else _EIGHTHS[step] for step in steps)
+    return "".join(" " if step is None else levels[step] for step in steps)

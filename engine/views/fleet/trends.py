@@ -26,13 +26,14 @@ class Trend:
 
 
 def growth(values: Sequence[float | None]) -> float | None:
-    """The change from the first known value to the last one, as a share of the first; None where there are no two.
+    """The change from the first known value to the last one, as a share of the first; None where one is unknown.
 
-    >>> growth((None, 8.0, 9.0, 10.0)), growth((None, 8.0)), growth((0, 8.0))
-    (0.25, None, None)
+    >>> growth((None, 8.0, 9.0, 10.0)), growth((None, 8.0)), growth((0, 8.0)), growth((8.0, 9.0, None))
+    (0.25, None, None, None)
     """
-    known = [value for value in values if value is not None]
-    return known[-1] / known[0] - 1 if len(known) > 1 and known[0] else None
+    *before, last = values
+    first = next((value for value in before if value is not None), None)
+    return last / first - 1 if last is not None and first else None
 
 
 def history_of(result: ResultFolder) -> list[FleetSummary]:
