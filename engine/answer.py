@@ -12,7 +12,7 @@ Members and properties with ``about`` are the document (``engine.documents``); w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
@@ -108,6 +108,14 @@ def extended(kind: type[A], answer: Any, **more: Any) -> A:
     """An answer with the members that ``answer`` and another kind share, and ``more``."""
     shared = [member.name for member in fields(kind) if member.name not in more and hasattr(answer, member.name)]  # type: ignore[arg-type]
     return kind(**{name: getattr(answer, name) for name in shared}, **more)
+
+
+def member_names(value: object) -> Sequence[str] | None:
+    """The names of the members of a dataclass or a struct; None for any other value."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return [member.name for member in fields(value)]
+    names: Sequence[str] | None = getattr(type(value), "__struct_fields__", None)
+    return names
 
 
 @cache

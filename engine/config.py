@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from engine.errors import Rejection
@@ -222,6 +223,7 @@ def _key_shared_ring(version: Release) -> Literal["name_i", "name_nul_i", "index
     return "name_i"
 
 
+@lru_cache(maxsize=64)
 def _behaviour(version: Release) -> ReleaseBehaviour:
     since_3_0 = version >= (3, 0, 0)
     pip_379 = version >= (4, 0, 0)

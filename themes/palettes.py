@@ -9,8 +9,9 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Final, Literal, get_args
+
+from themes import ROOT
 
 ThemeName = Literal["dark", "light"]
 Depth = Literal["truecolor", "256", "16", "mono"]
@@ -115,7 +116,7 @@ def palette(theme: ThemeName = "dark", depth: Depth = "truecolor") -> Palette:
 
 @lru_cache(maxsize=1)
 def _tables() -> dict[str, Any]:
-    return tomllib.loads((files("themes") / "palettes.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((ROOT / "palettes.toml").read_text(encoding="utf-8"))
 
 
 def _rgb(text: str) -> Rgb:

@@ -62,7 +62,7 @@ class RingsideApp(ThemedApp):
     """
 
     TITLE = "Ringside"
-    CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("keys"), stylesheet("producers"), stylesheet("scalable")]
+    CSS_PATH = stylesheet("main")
     BINDINGS: ClassVar[list[BindingType]] = [
         *ThemedApp.BINDINGS,
         Binding("f2", "switch_theme", "Theme", show=False, tooltip="Theme: dark or light"),
@@ -106,6 +106,7 @@ class RingsideApp(ThemedApp):
         """The screen of the first subscription, bound to the store; while there is no store the bare frame."""
         if self._opening is None:
             first = self._first_screen()
+            self.stylesheet.read_all(first.css_path)  # Textual reads those of screens that come later
             first.call_after_refresh(self._list_first)
             return first
 

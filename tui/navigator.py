@@ -65,6 +65,7 @@ def screen_of(kind: Kind) -> type[AnyScreen]:
 
 def import_the_rest() -> None:
     """Have every other screen loaded before somebody asks for it, and what the first key of the main screen needs."""
+    import engine.cluster.grammar.reading
     import engine.cluster.journal.file
     import engine.cluster.keys.decide
     import engine.cluster.producers.decide

@@ -288,8 +288,7 @@ class TopicFacts:
         return sum(subscription.unacked_messages or 0 for subscription in self.subscriptions)
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionSums:
+class PartitionSums(msgspec.Struct, frozen=True):
     """What ``partitioned-stats`` says without its partitions: sums, in which names of consumers mean nothing.
 
     ``partitions`` is their number, None where the answer does not have it.
@@ -299,16 +298,14 @@ class PartitionSums:
     partitions: int | None
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(msgspec.Struct, frozen=True, order=True):
     """A place in a topic: entries are ordered by ledger, then by number; -1 is before a ledger's first entry."""
 
     ledger: int
     entry: int
 
 
-@dataclass(frozen=True, slots=True)
-class CursorFacts:
+class CursorFacts(msgspec.Struct, frozen=True):
     """One subscription's cursor. ``read_position`` is the next entry to read; the first one not acknowledged follows
     ``mark_delete_position``. ``is_active`` is True while a consumer is connected. ``has_pending_read`` is what the
     dispatcher believes, ``waits_for_entries`` and ``pending_reads`` what the cursor has: a read that waits for the next
@@ -324,8 +321,7 @@ class CursorFacts:
     pending_reads: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerFacts:
+class LedgerFacts(msgspec.Struct, frozen=True):
     """Internal statistics of one topic: the last confirmed entry, and the cursors by subscription."""
 
     last_confirmed_entry: Position | None
@@ -374,24 +370,21 @@ class BundleList:
         return tuple(f"0x{lower:08x}_0x{upper:08x}" for lower, upper in pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """The namespace and bundle range under which broker-stats lists a topic."""
 
     namespace: str
     bundle: str
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerStats:
+class BrokerStats(msgspec.Struct, frozen=True):
     """One broker's loaded topics with the bundle of each."""
 
     topics: Mapping[str, TopicFacts]
     places: Mapping[str, Place]
 
 
-@dataclass(frozen=True, slots=True)
-class HashPositions:
+class HashPositions(msgspec.Struct, frozen=True):
     """The broker's own CRC-32 position of each topic in one bundle."""
 
     namespace: str
@@ -399,8 +392,7 @@ class HashPositions:
     positions: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeConfiguration:
+class RuntimeConfiguration(msgspec.Struct, frozen=True):
     """The settings known here, and the number of others in the answer."""
 
     settings: BrokerSettings
@@ -408,8 +400,7 @@ class RuntimeConfiguration:
     others: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoadReport:
+class LoadReport(msgspec.Struct, frozen=True):
     """What a load report of either load manager says of its broker: id ("" where it names none), release, the time in
     milliseconds of the broker's clock (0: unknown), and its bundles in the order of the report.
 
@@ -422,16 +413,14 @@ class LoadReport:
     bundles: tuple[BundleStats, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenLoad:
+class WrittenLoad(msgspec.Struct, frozen=True):
     """A broker's load report with its time, in milliseconds of the broker's clock (0: unknown)."""
 
     load: BrokerLoad
     updated_at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """Counts of files and topics by what became of them."""
 
     files_read: int = 0
@@ -442,8 +431,7 @@ class Counts:
     topics_superseded: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """One moment of a cluster, as far as the answers show it.
 
     ``topics`` by full name; ``bundles`` are boundaries by namespace; ``bundle_of_topic`` is the range text broker-stats
@@ -463,24 +451,24 @@ class Snapshot:
 
     source: str
     topics: Mapping[str, TopicFacts]
-    bundles: Mapping[str, BundleList] = field(default_factory=dict)
-    bundle_of_topic: Mapping[str, str] = field(default_factory=dict)
+    bundles: Mapping[str, BundleList] = msgspec.field(default_factory=dict)
+    bundle_of_topic: Mapping[str, str] = msgspec.field(default_factory=dict)
     known_names: frozenset[str] = frozenset()
     settings: BrokerSettings | None = None
     version: str | None = None
     problems: tuple[Problem, ...] = ()
     counts: Counts = Counts()
-    ledgers: Mapping[str, LedgerFacts] = field(default_factory=dict)
-    topic_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    namespace_policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    configuration: Mapping[str, str] = field(default_factory=dict)
+    ledgers: Mapping[str, LedgerFacts] = msgspec.field(default_factory=dict)
+    topic_policies: Mapping[str, Mapping[str, object]] = msgspec.field(default_factory=dict)
+    namespace_policies: Mapping[str, Mapping[str, object]] = msgspec.field(default_factory=dict)
+    configuration: Mapping[str, str] = msgspec.field(default_factory=dict)
     loaded: frozenset[str] | None = None
-    owners: Mapping[str, str] = field(default_factory=dict)
-    broker_loads: Mapping[str, WrittenLoad] = field(default_factory=dict)
+    owners: Mapping[str, str] = msgspec.field(default_factory=dict)
+    broker_loads: Mapping[str, WrittenLoad] = msgspec.field(default_factory=dict)
     ownership: ClusterPolicies | None = None
     written_loads: tuple[tuple[str, WrittenLoad], ...] = ()
     living: tuple[str, frozenset[str]] | None = None
-    sums: Mapping[str, PartitionSums] = field(default_factory=dict)
-    scalable: Mapping[str, ScalableFacts] = field(default_factory=dict)
+    sums: Mapping[str, PartitionSums] = msgspec.field(default_factory=dict)
+    scalable: Mapping[str, ScalableFacts] = msgspec.field(default_factory=dict)
     signs: frozenset[str] = frozenset()
-    metered: Mapping[str, TopicFacts] = field(default_factory=dict)
+    metered: Mapping[str, TopicFacts] = msgspec.field(default_factory=dict)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from engine.admin.text import nul_in
 from engine.errors import InputError, Problem, system_reason
@@ -20,8 +21,7 @@ PASTE_SUFFIXES: Final = (".txt", ".log", ".out", ".yaml", ".yml", ".conf", ".md"
 LARGEST_PASTE_BYTES: Final = 8 * 1024**2
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFile:
+class AnswerFile(Struct, frozen=True):
     """A file's name and its bytes, unpacked.
 
     ``request`` is what it answers, where something besides its name says so; ``turn`` counts the runs of a command in

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
 
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.bulk import ConsumerList
@@ -33,8 +34,7 @@ ObservedActive = tuple[str, int, str]
 """Full name of the topic or partition, its index (-1 for none), name of the active consumer."""
 
 
-@dataclass(frozen=True, slots=True)
-class InferredLevels:
+class InferredLevels(Struct, frozen=True):
     """Levels in dispatcher order, and the evidence for them.
 
     ``basis``: "order" – the order alone explains every active consumer; "order and actives" – the first cohort had to
@@ -168,8 +168,7 @@ class Basis(Enum):
     ASSUMED = "assumed"
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedActives:
+class ObservedActives(Struct, frozen=True):
     """One list of consumers in the dispatcher's order, and the active consumer of some of its topics.
 
     ``actives``: (full topic name, partition index, -1 for none) -> name of the active consumer.
@@ -179,8 +178,7 @@ class ObservedActives:
     actives: Mapping[tuple[str, int], str]
 
 
-@dataclass(frozen=True, slots=True)
-class RulesInForce:
+class RulesInForce(Struct, frozen=True):
     """The release and the Failover rule of the brokers behind some answers, and how each is known."""
 
     behaviour: ReleaseBehaviour

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from engine.admin.documents import rounds_in
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Counts, Snapshot
@@ -97,7 +99,7 @@ def read_moments(
     if problems or left_out:
         first = moments[0]
         all_problems = (*problems, *left_out, *first.snapshot.problems)
-        moments[0] = replace(first, snapshot=replace(first.snapshot, problems=all_problems))
+        moments[0] = replace(first, snapshot=structs.replace(first.snapshot, problems=all_problems))
     return _in_order(moments, are_numbered=any(map(_NUMBERED.match, groups)))
 
 

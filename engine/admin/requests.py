@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
@@ -37,8 +38,7 @@ _RELEASE: Final = re.compile(r"\d{1,4}\.\d{1,4}[-.\w]*")
 _MIRRORED: Final = re.compile(r"(?:^|/)((?:admin|lookup)/v2/.+?)\.json(?:\.gz)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class AdminRequest:
+class AdminRequest(msgspec.Struct, frozen=True):
     """One request. ``what`` names the resource (``stats``, ``bundles``, ``split`` …), "" if unknown.
 
     ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``,
@@ -51,7 +51,7 @@ class AdminRequest:
     topic: str = ""
     namespace: str = ""
     bundle: str = ""
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = msgspec.field(default_factory=dict)
     setting: str = ""
     broker: str = ""
     fault: str = ""
@@ -203,8 +203,7 @@ SCENARIO_NAME: Final = "scenario.json"
 _OK: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioFacts:
+class ScenarioFacts(msgspec.Struct, frozen=True):
     """The release, the settings over the defaults, and the requests by file name, of a scenario.json.
 
     ``problems`` are requests with invalid names, whose answers are set aside. ``times`` are the recording times of
@@ -213,9 +212,9 @@ class ScenarioFacts:
 
     version: str | None = None
     settings: BrokerSettings | None = None
-    requests: Mapping[str, AdminRequest] = field(default_factory=dict)
+    requests: Mapping[str, AdminRequest] = msgspec.field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
-    times: Mapping[str, int] = field(default_factory=dict)
+    times: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:

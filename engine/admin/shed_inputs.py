@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from engine.admin.documents import pasted_file
 from engine.admin.facts import Snapshot, WrittenLoad
@@ -374,7 +375,7 @@ def _without(written: WrittenLoad, bundle: str) -> WrittenLoad:
         bundles=tuple(name for name in load.bundles if name != bundle),
         stats=tuple(stats for stats in load.stats if stats.bundle != bundle),
     )
-    return replace(written, load=kept)
+    return structs.replace(written, load=kept)
 
 
 def _object(data: bytes) -> dict[str, Any]:

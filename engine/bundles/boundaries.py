@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from engine.errors import Rejection
 from engine.names import long_decode
 
@@ -34,8 +36,7 @@ def boundary_text(value: int) -> str:
     return f"0x{value & 0xFFFFFFFFFFFFFFFF:08x}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class BundleRange:
+class BundleRange(Struct, frozen=True, order=True):
     """One bundle ``[lower, upper)``, closed above when ``upper`` is 0xffffffff. Its text is ``0x%08x_0x%08x``."""
 
     lower: int
@@ -305,8 +306,7 @@ def _range_refusal(error: str, message: str) -> Rejection:
 Stage = Literal["sync", "async"]
 
 
-@dataclass(frozen=True, slots=True)
-class SplitResult:
+class SplitResult(Struct, frozen=True):
     """The new list of the whole namespace, and the children of the split bundle in order."""
 
     bundles: NamespaceBundles

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+from msgspec import Struct
 
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
@@ -27,16 +29,14 @@ from engine.routing.producers.settings import (
 from engine.scalable.model import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class AddProducers:
+class AddProducers(Struct, frozen=True):
     """Producers are created on a partitioned topic, one after another."""
 
     topic: str
     plan: ProducerPlan
 
 
-@dataclass(frozen=True, slots=True)
-class SendByProducers:
+class SendByProducers(Struct, frozen=True):
     """Messages with this key, or without one, through one producer or (None) through all that are not closed."""
 
     topic: str
@@ -46,8 +46,7 @@ class SendByProducers:
     size_bytes: int = DEFAULT_MSG_SIZE_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class SetProducerRate:
+class SetProducerRate(Struct, frozen=True):
     """Messages a second through one producer or (None) through each that is not closed, from now on.
 
     They have this key, or one of ``keys`` keys in turn, or none.
@@ -61,24 +60,21 @@ class SetProducerRate:
     keys: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CloseProducer:
+class CloseProducer(Struct, frozen=True):
     """A producer is closed by its application; what waits in its queues is lost."""
 
     topic: str
     producer: int
 
 
-@dataclass(frozen=True, slots=True)
-class FailPartition:
+class FailPartition(Struct, frozen=True):
     """A partition is not served any more, as when the broker that owns it is gone."""
 
     topic: str
     partition: int
 
 
-@dataclass(frozen=True, slots=True)
-class RecoverPartition:
+class RecoverPartition(Struct, frozen=True):
     """A partition is served again."""
 
     topic: str
@@ -88,16 +84,14 @@ class RecoverPartition:
 ProducerCommand = AddProducers | SendByProducers | SetProducerRate | CloseProducer | FailPartition | RecoverPartition
 
 
-@dataclass(frozen=True, slots=True)
-class SplitSegment:
+class SplitSegment(Struct, frozen=True):
     """A segment of a scalable topic is split into its two halves."""
 
     topic: str
     segment: int
 
 
-@dataclass(frozen=True, slots=True)
-class MergeSegments:
+class MergeSegments(Struct, frozen=True):
     """Two segments that touch become one."""
 
     topic: str
@@ -105,8 +99,7 @@ class MergeSegments:
     second: int
 
 
-@dataclass(frozen=True, slots=True)
-class RebucketSegment:
+class RebucketSegment(Struct, frozen=True):
     """A segment gets a successor of the same range with another number of buckets."""
 
     topic: str
@@ -114,8 +107,7 @@ class RebucketSegment:
     buckets: int
 
 
-@dataclass(frozen=True, slots=True)
-class SetSegmentRate:
+class SetSegmentRate(Struct, frozen=True):
     """The traffic of a segment, or (None) of the whole topic by the ranges of its segments, from now on."""
 
     topic: str
@@ -125,8 +117,7 @@ class SetSegmentRate:
     msg_bytes: int = DEFAULT_MSG_SIZE_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class SendToSegments:
+class SendToSegments(Struct, frozen=True):
     """Messages of these keys are published to a scalable topic, ``times`` over; without keys round by round."""
 
     topic: str
@@ -134,8 +125,7 @@ class SendToSegments:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class JoinSegments:
+class JoinSegments(Struct, frozen=True):
     """A consumer joins a subscription of a scalable topic; ``kind`` is STREAM, CHECKPOINT or QUEUE."""
 
     topic: str
@@ -144,8 +134,7 @@ class JoinSegments:
     kind: Kind = "STREAM"
 
 
-@dataclass(frozen=True, slots=True)
-class LeaveSegments:
+class LeaveSegments(Struct, frozen=True):
     """A consumer of a scalable topic closes, or (not ``closes``) its connection is lost."""
 
     topic: str
@@ -154,8 +143,7 @@ class LeaveSegments:
     closes: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class AcknowledgeSegments:
+class AcknowledgeSegments(Struct, frozen=True):
     """A consumer (None: each) of a scalable topic acknowledges ``count`` of its messages (0: all)."""
 
     topic: str
@@ -237,8 +225,7 @@ def _unknown(field: str, text: str, known: Iterable[str]) -> Rejection:
     return Rejection("IllegalArgumentException", f"{text[:60]!r} is none of {listed}", field=field)
 
 
-@dataclass(frozen=True, slots=True)
-class AddConsumer:
+class AddConsumer(Struct, frozen=True):
     """A consumer connects to every topic of the subscription.
 
     ``ranges`` are those of a STICKY policy, where the subscription is Key_Shared and its consumers declare them.
@@ -250,16 +237,14 @@ class AddConsumer:
     ranges: tuple[tuple[int, int], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KillConsumer:
+class KillConsumer(Struct, frozen=True):
     """A consumer's connection drops."""
 
     subscription: str
     consumer_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class RenameConsumer:
+class RenameConsumer(Struct, frozen=True):
     """A consumer leaves and connects again under another name (a broker knows no renaming)."""
 
     subscription: str
@@ -267,8 +252,7 @@ class RenameConsumer:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetPriorityLevel:
+class SetPriorityLevel(Struct, frozen=True):
     """A consumer leaves and connects again with another priority level."""
 
     subscription: str
@@ -276,46 +260,40 @@ class SetPriorityLevel:
     priority_level: int
 
 
-@dataclass(frozen=True, slots=True)
-class SetSetting:
+class SetSetting(Struct, frozen=True):
     """A broker setting takes another value; ``text`` is what broker.conf has after the ``=``."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetRelease:
+class SetRelease(Struct, frozen=True):
     """The cluster runs another Pulsar version."""
 
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class AddTopic:
+class AddTopic(Struct, frozen=True):
     """A topic is created; ``partitions`` 0 makes it non-partitioned. Subscriptions that accept new topics take it."""
 
     topic: str
     partitions: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveTopic:
+class RemoveTopic(Struct, frozen=True):
     """A topic is deleted with all its partitions."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class RepartitionTopic:
+class RepartitionTopic(Struct, frozen=True):
     """A partitioned topic grows to ``partitions``; Pulsar never shrinks one."""
 
     topic: str
     partitions: int
 
 
-@dataclass(frozen=True, slots=True)
-class SplitBundle:
+class SplitBundle(Struct, frozen=True):
     """A split on request: ``bundle`` is a range text, ``LARGEST`` or ``HOT``; ``positions`` are decimal hash values."""
 
     namespace: str
@@ -324,8 +302,7 @@ class SplitBundle:
     positions: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SubscribeKeyShared:
+class SubscribeKeyShared(Struct, frozen=True):
     """A Key_Shared subscription is created on a topic; its mode is what ``ShareKeys`` makes of it."""
 
     name: str
@@ -333,8 +310,7 @@ class SubscribeKeyShared:
     allow_out_of_order_delivery: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ShareKeys:
+class ShareKeys(Struct, frozen=True):
     """All consumers of a Key_Shared subscription stop and come back in another mode, one of ``SharingMode``.
 
     Between the two automatic modes a broker's setting decides, so the broker restarts, and with it all subscriptions.
@@ -346,8 +322,7 @@ class ShareKeys:
     points: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RouteKeys:
+class RouteKeys(Struct, frozen=True):
     """Producers of this client family send from now on: its hash takes the partition of a key.
 
     ``client`` is a word of ``ROUTING_CLIENTS``; ``hashing`` None is the client's default.
@@ -358,8 +333,7 @@ class RouteKeys:
     hashing: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SendKeys:
+class SendKeys(Struct, frozen=True):
     """Messages of these keys are published, ``times`` over, one after another.
 
     ``batched``: in one batch each time, not made by key (``BatcherBuilder.KEY_BASED``), so that it goes whole to the
@@ -372,8 +346,7 @@ class SendKeys:
     batched: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledge:
+class Acknowledge(Struct, frozen=True):
     """A consumer (None: each) acknowledges the oldest ``count`` messages it holds (0: all), of one key or of any."""
 
     subscription: str
@@ -382,8 +355,7 @@ class Acknowledge:
     count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PassTime:
+class PassTime(Struct, frozen=True):
     """Simulated time goes on, in milliseconds."""
 
     duration_ms: int
@@ -411,35 +383,29 @@ Command = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
+class Undo(Struct, frozen=True):
     """The cursor one step back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redo:
+class Redo(Struct, frozen=True):
     """The cursor one step forward."""
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Struct, frozen=True):
     """The state as opened."""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """The last step of the branch."""
 
 
-@dataclass(frozen=True, slots=True)
-class GoTo:
+class GoTo(Struct, frozen=True):
     """The state after ``step`` steps of the branch, 0 being the state as opened."""
 
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchBranch:
+class SwitchBranch(Struct, frozen=True):
     """The end of another branch; ``branch`` counts from 1 in the order in which branches were opened."""
 
     branch: int

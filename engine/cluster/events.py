@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from engine.cluster.keys.state import KeyEvent
 from engine.cluster.producers.state import ProducerTopicEvent
 from engine.cluster.scalable.events import ScalableTopicEvent
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerAdded:
+class ConsumerAdded(Struct, frozen=True):
     """A consumer with a new id connects, last in connect order."""
 
     subscription: str
@@ -21,31 +21,27 @@ class ConsumerAdded:
     priority_level: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerRemoved:
+class ConsumerRemoved(Struct, frozen=True):
     """A consumer is gone from every dispatcher of the subscription."""
 
     subscription: str
     consumer_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class SettingChanged:
+class SettingChanged(Struct, frozen=True):
     """A broker setting has a new value, written as in broker.conf."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseChanged:
+class ReleaseChanged(Struct, frozen=True):
     """The cluster runs another Pulsar version."""
 
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class TopicAdded:
+class TopicAdded(Struct, frozen=True):
     """A topic exists; ``subscriptions`` are the keys of those that it joined."""
 
     topic: str
@@ -53,31 +49,27 @@ class TopicAdded:
     subscriptions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRemoved:
+class TopicRemoved(Struct, frozen=True):
     """A topic and its statistics are gone."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRepartitioned:
+class TopicRepartitioned(Struct, frozen=True):
     """A topic has more partitions; the new ones have no statistics yet."""
 
     topic: str
     partitions: int
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceSeen:
+class NamespaceSeen(Struct, frozen=True):
     """A namespace got its first bundles, as its first topic was created there."""
 
     namespace: str
     boundaries: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BundleWasSplit:
+class BundleWasSplit(Struct, frozen=True):
     """``[lower, upper)`` was cut at ``cuts`` by the algorithm of that exact name."""
 
     namespace: str

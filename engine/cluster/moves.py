@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, overload
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.cluster.owners import NEW_PARTITION, active_ids, columns_of, runs_of
@@ -17,8 +17,7 @@ from engine.failover.bulk_ring import NOBODY
 from engine.memo import Remembered
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Alignment:
+class Alignment(Struct, frozen=True, eq=False):
     """The partitions of one state in another: ``place``: (n,) int64, the earlier place of each, -1 for none; ``gone``:
     earlier places of those that are gone.
     """
@@ -48,8 +47,7 @@ def aligned(before: PartitionNames, now: PartitionNames) -> Alignment:
     return _aligned.get((before, now), (), compute)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Difference:
+class Difference(Struct, frozen=True, eq=False):
     """Where two assignments of the same partitions differ.
 
     ``different``: (n,) bool, read-only; ``moved``: those that had somebody before and have another one now, the same
@@ -164,8 +162,7 @@ class MarkedNames(Sequence[str]):
         return self._numbered
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
+class Moves(Struct, frozen=True):
     """The changes of active consumers in one subscription between two states.
 
     ``moved``: partitions that had an active consumer before and have another one now, in the order of the topics after.

@@ -7,9 +7,9 @@ moves.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.cluster.state import Subscription
@@ -47,8 +47,7 @@ class PartitionNames(NumberedNames):
         return place_by_hash(self.hash, name, self.__getitem__)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PartitionColumns:
+class PartitionColumns(Struct, frozen=True, eq=False):
     """The partitions of one subscription in hash order, arrays of (n,).
 
     ``numbers``: int32, as ``topics`` numbers them; ``hash``: int32, ascending; ``index``: int32, -1 for none.
@@ -78,8 +77,7 @@ class PartitionColumns:
         return not self.without and self.highest <= 0
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Traffic:
+class Traffic(Struct, frozen=True, eq=False):
     """Outgoing rates of a subscription and its unacknowledged messages, by partition: (n,) each."""
 
     msgs_per_sec: NDArray[np.float64]

@@ -12,6 +12,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final, TypeVar, overload
 
+from msgspec import Struct
+
 from engine.cluster.commands import Command, End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 from engine.cluster.decide import decide
 from engine.cluster.events import Event
@@ -88,8 +90,7 @@ class Row(Sequence[T]):
         return islice(self._items, self._length)
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """One end of the tree: the number of its last step, its length in steps, and whether it is the current one."""
 
     tip: int
@@ -97,8 +98,7 @@ class Branch:
     current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class BranchSummary:
+class BranchSummary(Struct, frozen=True):
     """A branch for people: its place from 1 on, its length in steps, where it leaves the branch it was opened from.
 
     ``leaves_at``: after how many steps, 0 for the first branch. ``first`` and ``last``: its own steps as commands.
@@ -298,8 +298,7 @@ class Timeline:
         return replace(self, state=self._state_after(number, known), cursor=depth, tip=number, _steps=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Navigated:
+class Navigated(Struct, frozen=True):
     """The timeline after a request; if it was refused, the unchanged timeline and the reason."""
 
     timeline: Timeline

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Final
 
+from msgspec import Struct
+
 from engine.admin.facts import ConsumerFacts, CursorFacts, LedgerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.moments import Moment
 from engine.config import ReleaseBehaviour
@@ -31,8 +33,7 @@ SYSTEM_TOPICS: Final = ("__change_events", "__transaction_buffer_snapshot", "tra
 INTERNAL_SUBSCRIPTIONS: Final = ("__compaction",)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """One dispatcher at one moment.
 
     ``waits_for`` is the topic that a segment of a scalable topic waits for: this subscription must have read it to its
@@ -477,8 +478,7 @@ Key = tuple[str, str, str]
 """Namespace, subscription, topic or partition."""
 
 
-@dataclass(frozen=True, slots=True)
-class MomentReadings:
+class MomentReadings(Struct, frozen=True):
     """The dispatchers of one moment. ``listed`` are those of lists of loaded topics, which say less than statistics."""
 
     full: Mapping[Key, Reading]

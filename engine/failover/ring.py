@@ -8,12 +8,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import mmh3
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.failover.model import Consumer
@@ -29,16 +29,14 @@ POINTS_PER_CONSUMER: Final = 100
 _SUFFIXES: Final = tuple(str(replica).encode() for replica in range(POINTS_PER_CONSUMER))
 
 
-@dataclass(frozen=True, slots=True)
-class Arc:
+class Arc(Struct, frozen=True):
     """Hashes in a row that have one owner, by its index."""
 
     range: HashRange
     owner: int
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """One consumer's claim on one point: the text ``key`` (its name and the decimal ``replica``) hashes to it."""
 
     owner_index: int
@@ -46,8 +44,7 @@ class Claim:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """``points`` points that one consumer claims belong to another one, since their names collide."""
 
     loser_index: int

@@ -5,10 +5,12 @@ Scenes of load reports are in ``engine.scenarios.broker_scenes``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.admin.facts import Snapshot
 from engine.admin.moments import Moment
@@ -25,6 +27,7 @@ class Scene:
     about: str
 
 
+_SCENES: Final = Path(__file__).with_name("scenes")
 DEFAULT_SCENE: Final = "pip392"
 SCENES: Final = (
     Scene(DEFAULT_SCENE, "100 topics of one partition, ten consumers of one Failover subscription, the flag off"),
@@ -54,5 +57,5 @@ def embedded(name: str) -> Opened:
 
 def embedded_answers(name: str) -> Snapshot:
     """What the broker of a scene answered; ``name`` must be one of the scenes'."""
-    data = files("engine.scenarios").joinpath("scenes", f"{name}.json.gz").read_bytes()
+    data = (_SCENES / f"{name}.json.gz").read_bytes()
     return replace(read_answers(data), source=f"scene {name}")

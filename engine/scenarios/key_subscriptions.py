@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count, pairwise
 from typing import Final
 
+from msgspec import structs
+
 from engine.admin.facts import ConsumerFacts, Snapshot
 from engine.cluster.keys.state import (
     KEY_SETTINGS,
@@ -221,11 +223,11 @@ def _of_partitions(
         renamed: dict[int, int] = {}
         for event in mine.happened[2:] if same else [e for e in mine.happened[2:] if isinstance(e, KeyConsumerJoined)]:
             assert isinstance(event, KeyConsumerJoined | KeyConsumerLeft | KeyIntervalsSeen), event
-            placed = replace(event, partition=partition)
+            placed = structs.replace(event, partition=partition)
             if not isinstance(placed, KeyIntervalsSeen) and placed.consumer_id not in given:
                 if placed.consumer_id not in renamed:
                     renamed[placed.consumer_id] = next(spare)
-                placed = replace(placed, consumer_id=renamed[placed.consumer_id])
+                placed = structs.replace(placed, consumer_id=renamed[placed.consumer_id])
             events.append(placed)
     subscription = folded(events)
     if isinstance(subscription, str):

@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
+
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
 from engine.admin.moments import Moment, combined, read_moments
@@ -109,7 +111,7 @@ def open_snapshot(
             raise InputError(
                 f"{snapshot.source}: the answers have neither topics nor bundles; {give}", snapshot.problems
             )
-        snapshot = replace(snapshot, bundles=_bundles_of_reports(snapshot))
+        snapshot = structs.replace(snapshot, bundles=_bundles_of_reports(snapshot))
         notes.append(Notice(LOAD_REPORTS_ALONE, "load reports alone: bundles with their rates, but no topic is known"))
     notes += _hidden_topics(snapshot, topics)
     notes += _without_rates(snapshot)

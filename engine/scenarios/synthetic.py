@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from engine.bundles.boundaries import default_boundaries
 from engine.cluster.commands import AddProducers, ShareKeys
 from engine.cluster.decide import decide
@@ -221,7 +223,7 @@ def synthetic_producers(
     state = replace(cluster, subscriptions=(), loads=LoadTable.of(cluster.topics, {}))
     topic = next(iter(state.topics))
     state = evolve(state, ProducersSeen(topic, partitions, brokers, seed))
-    outcome = decide(state, AddProducers(topic, replace(plan, count=max(1, plan.count))))
+    outcome = decide(state, AddProducers(topic, structs.replace(plan, count=max(1, plan.count))))
     if isinstance(outcome, Rejection):
         raise InputError(str(outcome))
     for event in outcome if plan.count else ():

@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from msgspec import structs
+
 from engine.admin.facts import LedgerFacts, TopicFacts
 from engine.admin.moments import Moment, read_moments
 from engine.diagnosis.seen import subscriptions_seen
@@ -38,7 +40,7 @@ def _moment(moments: list[Moment], topics: int) -> Moment:
     copies = dict(islice(_copies(moments), topics))
     ledgers = {name: ledger for name, (_, ledger) in copies.items() if ledger is not None}
     named = {name: topic for name, (topic, _) in copies.items()}
-    return replace(moments[0], snapshot=replace(moments[0].snapshot, topics=named, ledgers=ledgers))
+    return replace(moments[0], snapshot=structs.replace(moments[0].snapshot, topics=named, ledgers=ledgers))
 
 
 def _copies(moments: list[Moment]) -> Iterator[tuple[str, tuple[TopicFacts, LedgerFacts | None]]]:

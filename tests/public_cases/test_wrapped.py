@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from engine.admin.facts import Counts, Snapshot
 from engine.admin.files import AnswerFile
@@ -44,7 +45,7 @@ def test_a_wrapped_answer_has_the_facts_of_the_bare_one(answer: Recorded, wrappe
     wrapped = read_answers(AnswerFile("paste.txt", wrapper(answer)))
     bare = _bare(answer)
     assert bare.problems == ()
-    assert _facts(replace(wrapped, counts=Counts())) == _facts(bare)
+    assert _facts(structs.replace(wrapped, counts=Counts())) == _facts(bare)
     reasons = [problem.reason for problem in wrapped.problems]
     assert all(re.search(r"passed over|was mended|UTF-16|byte order mark", reason) for reason in reasons), reasons
 

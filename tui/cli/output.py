@@ -8,10 +8,10 @@ import sys
 import traceback
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.answer import member_names
 from engine.errors import DEBUG, InputError, Problem, fault_of_ours
 from engine.text import visible
 from tui.cli.exits import ClosedPipe
@@ -164,13 +164,14 @@ def json_rows(form: str, member: str, rows: Iterable[object]) -> str:
 
 
 def plain_values(value: object) -> Any:
-    """Dataclasses as objects by field name, enumerations as their value, bytes in hexadecimal, tuples as arrays.
+    """Members as objects by name, enumerations as their value, bytes in hexadecimal, tuples as arrays.
 
     >>> plain_values((b"ab", {"n": 1}))
     ['6162', {'n': 1}]
     """
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain_values(getattr(value, field.name)) for field in fields(value)}
+    names = member_names(value)
+    if names is not None:
+        return {name: plain_values(getattr(value, name)) for name in names}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, bytes):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
+
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.folders import FilesRead
 from engine.cluster.timeline import Timeline
@@ -221,7 +223,7 @@ def _loads_changed(before: Moment, reading: ClusterReading) -> Moment:
     both = (*before.snapshot.written_loads, *moment.snapshot.written_loads)
     files = {written.load.broker: file for file, written in both}
     written = tuple((files.get(broker, ""), load) for broker, load in loads.items())
-    snapshot = replace(before.snapshot, broker_loads=loads, owners=owners, written_loads=written)
+    snapshot = structs.replace(before.snapshot, broker_loads=loads, owners=owners, written_loads=written)
     return replace(moment, snapshot=snapshot, older=reading.older)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from rich.style import Style
 from rich.text import Text, TextType
 from textual.binding import Binding, BindingType
@@ -29,16 +30,14 @@ WIDE_CELLS = 48
 """From this width on labels have words for their numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class BundleKey:
+class BundleKey(Struct, frozen=True):
     """The identity of a bundle, stable over steps, so that opened nodes stay open."""
 
     namespace: str
     range_text: str
 
 
-@dataclass(frozen=True, slots=True)
-class More:
+class More(Struct, frozen=True):
     """The line "... and N more" of a bundle; choosing it lists the next ones."""
 
     bundle: BundleKey

@@ -30,6 +30,7 @@ from engine.views.keys.model import (
     WaitRow,
 )
 from engine.views.reported.model import Comparison, ReportedView
+from themes import stylesheet
 from tui.keys.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.keys.consumers import CONSUMERS
 from tui.keys.dialogs import AddKeyConsumerScreen, OwnedKeysScreen, SendKeysScreen, ShareKeysScreen
@@ -99,6 +100,7 @@ SLOTS_LEGEND: Final[Group] = (
 class KeysScreen(DashboardScreen[KeysView]):
     """Slots, consumers, what waits, gaps, luck, events, and what was sent."""
 
+    CSS_PATH = stylesheet("keys")
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
     key_groups = GROUPS

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from textual.screen import Screen
 
-from engine.cluster.grammar.reading import COMMAND_FORMS
 from engine.compare.verdict import Verdict
 from engine.errors import Rejection
 from tui.kit.background import in_background, run_beside
@@ -23,17 +22,23 @@ if TYPE_CHECKING:
 
 _QUESTIONS: Final = among((*SUGGEST_LINES, "branches", "help"))
 PLACEHOLDER: Final = "add NAME, kill NAME, toggle SETTING, topic add …"
-COMMANDS: Final[Sequence[Group]] = (
-    ("change the cluster", [KeyHelp(word, form) for word, form in COMMAND_FORMS.items()]),
-    (
-        "ask",
-        [
-            KeyHelp(WORD, SUGGEST_FORM),
-            KeyHelp("branches", "lists the branches of the timeline"),
-            KeyHelp("help", "this list"),
-        ],
-    ),
-)
+
+
+def command_groups() -> Sequence[Group]:
+    """All commands and questions with their forms, as the help lists them."""
+    from engine.cluster.grammar.reading import COMMAND_FORMS
+
+    return (
+        ("change the cluster", [KeyHelp(word, form) for word, form in COMMAND_FORMS.items()]),
+        (
+            "ask",
+            [
+                KeyHelp(WORD, SUGGEST_FORM),
+                KeyHelp("branches", "lists the branches of the timeline"),
+                KeyHelp("help", "this list"),
+            ],
+        ),
+    )
 
 
 class CommandLine:
@@ -108,7 +113,7 @@ class CommandLine:
             return others[word].run(rest.strip())
         if text == "help":
             more = [("everywhere", [KeyHelp(command.form, command.about) for command in others.values()])]
-            self._screen.app.push_screen(HelpScreen([*COMMANDS, *(more if others else [])], "commands after :"))
+            self._screen.app.push_screen(HelpScreen([*command_groups(), *(more if others else [])], "commands after :"))
             return None
         if text == "branches":
             groups = [("branches of the timeline", branch_lines(self._store.timeline.branch_summaries))]

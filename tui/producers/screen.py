@@ -34,6 +34,7 @@ from engine.views.producers.model import (
     ProducersView,
     StatisticsView,
 )
+from themes import stylesheet
 from tui.kit.columns import NOTHING, Lines
 from tui.kit.event_list import EventList
 from tui.kit.help import Group, HelpScreen, KeyHelp
@@ -82,6 +83,7 @@ MATRIX_LEGEND: Final[Group] = (
 class ProducersScreen(DashboardScreen[ProducersView]):
     """The matrix of producers and partitions, the producers, costs, statistics, events, and what happened."""
 
+    CSS_PATH = stylesheet("producers")
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
     key_groups = GROUPS

@@ -39,6 +39,7 @@ from engine.views.scalable.dashboard import (
 )
 from engine.views.scalable.model import ScalableView
 from engine.views.scalable.words import next_step_lines
+from themes import stylesheet
 from themes.palettes import Palette, hex_colour
 from tui.kit.event_list import EventList
 from tui.kit.help import Group, HelpScreen, KeyHelp
@@ -69,6 +70,7 @@ SEGMENT_LEGEND: Final[Group] = (
 class ScalableScreen(DashboardScreen[ScalableDashboard]):
     """Ring or tree on the left, consumers and segments on the right, what happened below."""
 
+    CSS_PATH = stylesheet("scalable")
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
     AUTO_FOCUS = "#table"
     key_groups = GROUPS

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from engine.admin.documents import pasted_file
 from engine.admin.facts import Snapshot
 from engine.admin.files import STANDARD_INPUT as STDIN_NAME
@@ -77,7 +79,7 @@ def overruled(
 
 
 def _overruled(snapshot: Snapshot, pairs: Iterable[tuple[str, str]], release: str | None) -> Snapshot:
-    snapshot = replace(snapshot, version=release or snapshot.version)
+    snapshot = structs.replace(snapshot, version=release or snapshot.version)
     for name, text in pairs:
         if name not in NOT_MODELLED:
             behaviour = behaviour_of(snapshot.version) if snapshot.version is not None else CURRENT
@@ -85,8 +87,8 @@ def _overruled(snapshot: Snapshot, pairs: Iterable[tuple[str, str]], release: st
             settings = (snapshot.settings or assumed).with_setting(name, text)
             if isinstance(settings, Rejection):
                 raise InputError(f"--set {name}={text}: {settings.message}")
-            snapshot = replace(snapshot, settings=settings)
-        snapshot = replace(snapshot, configuration={**snapshot.configuration, name: text.strip()})
+            snapshot = structs.replace(snapshot, settings=settings)
+        snapshot = structs.replace(snapshot, configuration={**snapshot.configuration, name: text.strip()})
     return snapshot
 
 
@@ -124,7 +126,7 @@ def _moments_about(
         moments = read(answer, limit_bytes=limit_bytes, title=source)
     except InputError as error:
         raise InputError(str(error), (*problems, *error.problems)) from error
-    first = replace(moments[0].snapshot, problems=(*problems, *moments[0].snapshot.problems))
+    first = structs.replace(moments[0].snapshot, problems=(*problems, *moments[0].snapshot.problems))
     return (replace(moments[0], snapshot=first), *moments[1:])
 
 

@@ -11,13 +11,14 @@ import binascii
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict
 from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import member_names
 from engine.cluster.limits import MAX_PARTITIONS
 from engine.cluster.tables.loads import LoadTable, synthetic_loads, synthetic_topics
 from engine.cluster.tables.topics import Recipe, Topic, TopicTable
@@ -40,8 +41,9 @@ def to_plain(value: Any, *, tagged: bool = False) -> Any:
     if isinstance(value, (tuple, list)):
         # Declared ranges are tens of thousands of pairs of numbers.
         return [item if type(item) is int else to_plain(item) for item in value]
-    if is_dataclass(value):
-        plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    names = member_names(value)
+    if names is not None:
+        plain = {name: to_plain(getattr(value, name)) for name in names}
         return {"type": type(value).__name__, **plain} if tagged else plain
     assert value is None or isinstance(value, (bool, int)), f"{type(value)} has no written form"
     return value

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
+from msgspec import structs
+
 from engine.cluster.events import fold
 from engine.cluster.keys.dispatchers import joining, leaving, with_deliveries, with_published, with_routing
 from engine.cluster.keys.state import (
@@ -116,7 +118,7 @@ def without_topic(subscription: KeySubscription, topic: str) -> KeySubscription 
     left = tuple(name for name in subscription.topics if name != topic)
     first = subscription.happened[0]
     assert isinstance(first, KeySubscriptionCreated), "it begins with its creation"
-    happened = (replace(first, topics=left), *subscription.happened[1:])
+    happened = (structs.replace(first, topics=left), *subscription.happened[1:])
     return replace(subscription, topics=left, happened=happened) if left else None
 
 

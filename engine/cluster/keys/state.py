@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from engine.config import CLASSIC_KEY_SHARED
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
 
@@ -35,8 +37,7 @@ KEY_SETTINGS: Final = (
 """The broker's settings that a Key_Shared dispatcher reads when it is made."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeySubscriptionCreated:
+class KeySubscriptionCreated(Struct, frozen=True):
     """A Key_Shared subscription exists on these topics; nobody is connected."""
 
     subscription: str
@@ -45,8 +46,7 @@ class KeySubscriptionCreated:
     topics: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyDispatcherStarted:
+class KeyDispatcherStarted(Struct, frozen=True):
     """The next consumer finds a new dispatcher; nobody is connected. The event has everything that decides what it is.
 
     ``declares``: consumers send a STICKY policy. ``points`` above 0: what they declare are consistent sticky ranges.
@@ -61,8 +61,7 @@ class KeyDispatcherStarted:
     settings: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyConsumerJoined:
+class KeyConsumerJoined(Struct, frozen=True):
     """A consumer is connected; ``declared`` are the ranges it brings, None without a STICKY policy.
 
     An id may come back: the same client connects again after a restart. ``partition`` None: to all partitions.
@@ -75,8 +74,7 @@ class KeyConsumerJoined:
     partition: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KeyConsumerLeft:
+class KeyConsumerLeft(Struct, frozen=True):
     """A consumer is gone, from all partitions unless one is named; what it had not acknowledged is sent again."""
 
     subscription: str
@@ -84,8 +82,7 @@ class KeyConsumerLeft:
     partition: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KeyIntervalsSeen:
+class KeyIntervalsSeen(Struct, frozen=True):
     """The halved ranges that a broker reported, as (upper, consumer id) ascending: their history is not known."""
 
     subscription: str
@@ -93,24 +90,21 @@ class KeyIntervalsSeen:
     partition: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KeysSeen:
+class KeysSeen(Struct, frozen=True):
     """Keys that are known to occur, each with the number of its messages in the past."""
 
     subscription: str
     keys: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeysPublished:
+class KeysPublished(Struct, frozen=True):
     """Messages of these keys arrive, one after another."""
 
     subscription: str
     keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeysAcknowledged:
+class KeysAcknowledged(Struct, frozen=True):
     """A consumer acknowledges the messages at these positions of a partition."""
 
     subscription: str
@@ -119,8 +113,7 @@ class KeysAcknowledged:
     partition: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class KeysRouted:
+class KeysRouted(Struct, frozen=True):
     """The topics have so many partitions, never fewer than before, and this client's hash takes the one of a key."""
 
     subscription: str
@@ -129,8 +122,7 @@ class KeysRouted:
     hashing: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeyTimePassed:
+class KeyTimePassed(Struct, frozen=True):
     """Simulated time is ``now_ms``."""
 
     subscription: str
@@ -165,8 +157,7 @@ class SharingMode(Enum):
         return self in (SharingMode.STICKY, SharingMode.CONSISTENT_STICKY)
 
 
-@dataclass(frozen=True, slots=True)
-class SentFrom:
+class SentFrom(Struct, frozen=True):
     """A message that went out, and the partition it came from."""
 
     partition: int

@@ -280,7 +280,7 @@ def _refused(event: ProducerEvent) -> bool:
 
 def tally_of(events: Iterable[ProducerEvent]) -> Tally:
     """The counts of these events."""
-    counts = dict.fromkeys(Tally.__slots__[:-1], 0)
+    counts = dict.fromkeys(Tally.__struct_fields__[:-1], 0)
     error = ""
     for event in events:
         refusal: Rejection | None = None

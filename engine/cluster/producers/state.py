@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from engine.producer_limit import LimitSource
 from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
 
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
     from engine.routing.producers.model import ProducerEvent, ProducersState
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerPlan:
+class ProducerPlan(Struct, frozen=True):
     """How many producers are created, and with what settings, in the words of commands.
 
     ``client`` is one of java, python, cpp; ``router`` one of round-robin, single, partial, ``limit`` being the
@@ -41,8 +42,7 @@ class ProducerPlan:
     switch_frequency: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersSeen:
+class ProducersSeen(Struct, frozen=True):
     """The producers of this topic, which has none yet, are followed from now on.
 
     Partition i belongs to broker i mod ``brokers``. ``seed`` decides what clients draw at random.
@@ -54,16 +54,14 @@ class ProducersSeen:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersAdded:
+class ProducersAdded(Struct, frozen=True):
     """Producers are created one after another; those that brokers refuse are not kept."""
 
     topic: str
     plan: ProducerPlan
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersSent:
+class ProducersSent(Struct, frozen=True):
     """Messages through one producer, or (None) through each that is not closed, round by round."""
 
     topic: str
@@ -73,8 +71,7 @@ class ProducersSent:
     size_bytes: int = DEFAULT_MSG_SIZE_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerRateSet:
+class ProducerRateSet(Struct, frozen=True):
     """One producer, or (None) each that is not closed, sends ``msgs_per_sec`` messages of one size from now on.
 
     They have this key, or one of ``keys`` keys in turn, or none.
@@ -88,40 +85,35 @@ class ProducerRateSet:
     keys: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerClosed:
+class ProducerClosed(Struct, frozen=True):
     """One producer is closed."""
 
     topic: str
     producer: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionFailed:
+class PartitionFailed(Struct, frozen=True):
     """A partition is not served any more: its producers lose their connection, nobody can connect."""
 
     topic: str
     partition: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionRecovered:
+class PartitionRecovered(Struct, frozen=True):
     """A partition is served again, and producers that lost it connect once more."""
 
     topic: str
     partition: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerPartitionsGrown:
+class ProducerPartitionsGrown(Struct, frozen=True):
     """The topic has more partitions; it follows from ``TopicRepartitioned`` and is never alone in a journal."""
 
     topic: str
     partitions: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerLimitChanged:
+class ProducerLimitChanged(Struct, frozen=True):
     """``maxProducersPerTopic`` is another; it follows from ``SettingChanged`` and is never alone in a journal."""
 
     topic: str
@@ -129,8 +121,7 @@ class ProducerLimitChanged:
     source: LimitSource = "broker"
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerTimePassed:
+class ProducerTimePassed(Struct, frozen=True):
     """Simulated time is ``now_ms``; producers whose check of the number of partitions is due make it."""
 
     topic: str
@@ -151,8 +142,7 @@ ProducerTopicEvent = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """The outcome of the last event, counted: messages by outcome, partitions opened, producers created and refused.
 
     ``created`` and ``refused`` are of producers, ``grown`` and ``held_back`` of their checks of the number of

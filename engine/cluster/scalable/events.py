@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engine.scalable.model import Kind
 
@@ -12,8 +13,7 @@ LONGEST_MS: Final = 7 * 24 * 3_600_000
 TIME_REFUSED: Final = "with a scalable topic time passes by up to 7 days at once"
 
 
-@dataclass(frozen=True, slots=True)
-class ScalableSeen:
+class ScalableSeen(Struct, frozen=True):
     """A topic as brokers printed it: its layout and its statistics, both as JSON.
 
     Clocks are those of the last split, merge and rebucket. ``max_buckets`` is the broker's limit for a segment.
@@ -29,41 +29,35 @@ class ScalableSeen:
     max_buckets: int = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ScalableCreated:
+class ScalableCreated(Struct, frozen=True):
     topic: str
     segments: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ScalableRemoved:
+class ScalableRemoved(Struct, frozen=True):
     """The topic is deleted, also while clients are attached, as brokers do without being forced."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentSplit:
+class SegmentSplit(Struct, frozen=True):
     topic: str
     segment: int
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentsMerged:
+class SegmentsMerged(Struct, frozen=True):
     topic: str
     first: int
     second: int
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentRebucketed:
+class SegmentRebucketed(Struct, frozen=True):
     topic: str
     segment: int
     buckets: int
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentRateSet:
+class SegmentRateSet(Struct, frozen=True):
     """Traffic of one segment, or (None) of the topic, divided among its active segments by their ranges."""
 
     topic: str
@@ -73,8 +67,7 @@ class SegmentRateSet:
     msg_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentMessagesSent:
+class SegmentMessagesSent(Struct, frozen=True):
     """Messages of these keys, ``times`` over; an empty list sends messages without a key, round by round."""
 
     topic: str
@@ -82,16 +75,14 @@ class SegmentMessagesSent:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentConsumerJoined:
+class SegmentConsumerJoined(Struct, frozen=True):
     topic: str
     subscription: str
     name: str
     kind: Kind = "STREAM"
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentConsumerLeft:
+class SegmentConsumerLeft(Struct, frozen=True):
     """A consumer closes, or (not ``closes``) its connection is lost."""
 
     topic: str
@@ -100,8 +91,7 @@ class SegmentConsumerLeft:
     closes: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentMessagesAcknowledged:
+class SegmentMessagesAcknowledged(Struct, frozen=True):
     """One consumer, or (None) each, acknowledges ``count`` messages, 0 for all it has."""
 
     topic: str
@@ -110,8 +100,7 @@ class SegmentMessagesAcknowledged:
     count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ScalableTimePassed:
+class ScalableTimePassed(Struct, frozen=True):
     topic: str
     now_ms: int
 

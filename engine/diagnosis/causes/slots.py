@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from engine.admin.inferred_release import reported_ranges, ring_ranges, ring_ranges_after
 from engine.config import BrokerSettings, behaviour_of, default_settings
 from engine.diagnosis.limits import Setting
 from engine.diagnosis.model import Cause, Judgement, Verdict, worst_of
@@ -212,6 +211,7 @@ def ranges_differ(seen: SubscriptionSeen) -> Judgement:
     Declared ranges come from clients. Halves depend on joins and leaves, so any that tile all slots are accepted.
     Only judged where messages wait, because a ring takes time.
     """
+    from engine.admin.inferred_release import reported_ranges
     from engine.keyshared.ownership import impact_of
 
     points = seen.limits.of_broker(POINTS)
@@ -272,6 +272,8 @@ def _ring(
 
     ``namesakes``: reported ranges, which show how many others of the same names had connected before and left.
     """
+    from engine.admin.inferred_release import ring_ranges, ring_ranges_after
+
     behaviour = behaviour_of(release) if release else seen.behaviour
     assert not isinstance(behaviour, Rejection), release
     settings: BrokerSettings = seen.limits.settings or default_settings(behaviour)

@@ -20,6 +20,8 @@ from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Final
 
+from msgspec import structs
+
 from engine.cluster.grammar.reading import COMMAND_FORMS
 from engine.cluster.grammar.words import split_words
 from engine.cluster.keys.state import SharingMode
@@ -214,15 +216,15 @@ def _new_producers(texts: list[str]) -> StartProducers | Rejection:
         if name in ("partitions", "brokers", "seed") and _is_number(value):
             start = replace(start, **{name: int(value)})  # type: ignore[arg-type]
         elif name in ("producers", "limit") and _is_number(value):
-            plan = replace(plan, **{"count" if name == "producers" else name: int(value)})  # type: ignore[arg-type]
+            plan = structs.replace(plan, **{"count" if name == "producers" else name: int(value)})
         elif name in ("router", "client"):
-            plan = replace(plan, **{name: value})  # type: ignore[arg-type]
+            plan = structs.replace(plan, **{name: value})
         elif name == "start" and value in ("eager", "lazy"):
-            plan = replace(plan, lazy=value == "lazy")
+            plan = structs.replace(plan, lazy=value == "lazy")
         elif name == "above" and value in ("on", "off"):
-            plan = replace(plan, allow_limit_above=value == "on")
+            plan = structs.replace(plan, allow_limit_above=value == "on")
         elif name == "batching" and value in ("on", "off"):
-            plan = replace(plan, batching=value == "on")
+            plan = structs.replace(plan, batching=value == "on")
         elif name == "release":
             start = replace(start, release=value)
         else:

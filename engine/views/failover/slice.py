@@ -6,9 +6,9 @@ The rules are those of ``engine.failover``; this module keeps their answers in a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.cluster.moves import Difference, aligned, difference
@@ -32,8 +32,7 @@ from engine.memo import Remembered
 from engine.views.failover.model import RuleInForce
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Owners:
+class Owners(Struct, frozen=True, eq=False):
     """The active consumers of a set of topics: ``active`` holds positions in ``order``, -1 for nobody.
 
     ``order`` is the dispatcher's sorted list, its first ``cohort_size`` take part. ``rules`` are the rules that decide
@@ -47,8 +46,7 @@ class Owners:
     rules: frozenset[Rule]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Slice:
+class Slice(Struct, frozen=True, eq=False):
     """The data of the panels. Rates are those that go out to the consumers, parallel to ``topics.names``."""
 
     state: ClusterState
@@ -162,8 +160,7 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
     )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Changes:
+class Changes(Struct, frozen=True, eq=False):
     """``moved`` is parallel to the partitions now; ``gained`` and ``lost`` count partitions by consumer id.
 
     A partition has moved when it had an active consumer before and has another one now (``moves``). Gains and

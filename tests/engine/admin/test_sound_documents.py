@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from engine.admin.text import plain_json
 from engine.admin.topic_wire import TopicWire, sound_topics

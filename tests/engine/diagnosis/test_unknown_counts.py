@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from engine.diagnosis.causes.pace import catching_up
 from engine.diagnosis.model import Cause, Diagnosis
@@ -87,8 +88,8 @@ def seen_of(*answers: Stats) -> SubscriptionSeen:
 def without_time(each: Dispatcher, *, last: bool) -> Dispatcher:
     assert each.before is not None
     if last:
-        return Dispatcher(replace(each.last, at_ms=None), each.before)
-    return Dispatcher(each.last, replace(each.before, at_ms=None))
+        return Dispatcher(structs.replace(each.last, at_ms=None), each.before)
+    return Dispatcher(each.last, structs.replace(each.before, at_ms=None))
 
 
 @pytest.mark.parametrize("last", [False, True])

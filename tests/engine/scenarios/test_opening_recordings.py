@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from engine.admin.snapshot import read_answers
 from engine.cluster.journal.invariants import faults

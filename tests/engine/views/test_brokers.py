@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from engine.admin.facts import WrittenLoad
 from engine.admin.shed_inputs import ShedInputs
@@ -194,7 +195,7 @@ def test_bad_usage_is_named_and_the_rest_is_kept() -> None:
 def test_a_report_older_than_load_data_lives_is_marked() -> None:
     """1800 s is how long load data lives by default."""
     inputs = embedded_brokers()
-    late = replace(inputs.written[2], updated_at_ms=inputs.written[2].updated_at_ms - 1_800_001)
+    late = structs.replace(inputs.written[2], updated_at_ms=inputs.written[2].updated_at_ms - 1_800_001)
     view = answer(brokers_input(replace(inputs, written=(*inputs.written[:2], late, inputs.written[3]))))
     assert dict(view.older) == {"broker-3:8080": 1_800_001}
 

@@ -277,9 +277,11 @@ def test_without_load_reports_b_says_which_call_is_missing() -> None:
 def test_names_from_outside_are_no_markup() -> None:
     from dataclasses import replace
 
+    from msgspec import structs
+
     inputs = embedded_brokers()
     first = inputs.written[0]
-    odd = replace(first, load=replace(first.load, broker="[red]x[/]:1"))
+    odd = structs.replace(first, load=replace(first.load, broker="[red]x[/]:1"))
     app = brokers_app(brokers_input(replace(inputs, written=(odd, *inputs.written[1:]))))
 
     async def story(pilot: Pilot[int]) -> None:

@@ -14,7 +14,7 @@ from engine.compare.suggestion import suggestion
 from engine.errors import Rejection
 from tests.tui.screens_under_test import app_of, main_screen, run
 from tui.app import RingsideApp
-from tui.kit.command_line import COMMANDS
+from tui.kit.command_line import command_groups
 from tui.kit.help import HelpScreen
 from tui.kit.prompt import Prompt
 from tui.kit.suggesting import Question, question_of
@@ -114,7 +114,7 @@ def test_help_lists_every_verb() -> None:
         assert isinstance(app.screen, HelpScreen)
 
     run(app, story)
-    words = [line.keys for _, lines in COMMANDS for line in lines]
+    words = [line.keys for _, lines in command_groups() for line in lines]
     assert {"add", "kill", "split", "suggest", "help"} <= set(words)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
 from textual.pilot import Pilot
 
 from engine.verify.report import FactKind
@@ -38,7 +39,7 @@ def test_levels_inferred_from_statistics_of_two_times_make_no_difference() -> No
     assert of_one_age(inferred, replace(moment, older={KEYS: 1})) == inferred
     snapshot = moment.snapshot
     other = replace(snapshot.topics[f"{ORDERS}-partition-0"], name="persistent://public/default/other")
-    two = replace(moment, snapshot=replace(snapshot, topics={**snapshot.topics, other.name: other}))
+    two = replace(moment, snapshot=structs.replace(snapshot, topics={**snapshot.topics, other.name: other}))
     assert of_one_age(inferred, replace(two, older={ORDERS: 1})) == Agreement(4)
     known = differs(f"{ORDERS}-partition-1")
     assert of_one_age(known, replace(two, older={ORDERS: 1})) == known

@@ -64,7 +64,7 @@ def contents(state: ClusterState, namespace: str) -> dict[str, object]:
 def test_each_namespace_opens_as_its_answers_do(recording: str, tmp_path: Path) -> None:
     """Also without the settings: then the flag is inferred from the recorded active consumers."""
     snapshot = read_answers(str(RECORDINGS / recording))
-    for number, one in enumerate((snapshot, replace(snapshot, settings=None))):
+    for number, one in enumerate((snapshot, structs.replace(snapshot, settings=None))):
         folder = imported(one, tmp_path / str(number))
         whole = open_snapshot(one).state
         for namespace in whole.namespaces:
@@ -72,7 +72,7 @@ def test_each_namespace_opens_as_its_answers_do(recording: str, tmp_path: Path) 
                 continue
             mine = {name: facts for name, facts in one.topics.items() if facts.namespace == namespace}
             bundles = {name: listed for name, listed in one.bundles.items() if name == namespace}
-            alone = replace(one, topics=mine, bundles=bundles, known_names=frozenset())
+            alone = structs.replace(one, topics=mine, bundles=bundles, known_names=frozenset())
             expected = open_snapshot(alone)
             opened = open_fleet_part(part_of(result_at(folder), "", namespace))
             assert not faults(opened.state)
@@ -119,7 +119,7 @@ def test_the_flag_of_the_lists_counts_where_nothing_was_recorded(tmp_path: Path)
         assert opened.state.settings.activeConsumerFailoverConsistentHashing is flag
         assert FLAG_OF_LISTS in {note.code for note in opened.notes}
     for name, flag in (("a-failover-8p-hash", True), ("a-failover-8p-modulo", False)):
-        snapshot = replace(read_answers(str(RECORDINGS / name)), settings=None)
+        snapshot = structs.replace(read_answers(str(RECORDINGS / name)), settings=None)
         folder = imported(snapshot, tmp_path / name)
         namespace = next(facts.namespace for facts in snapshot.topics.values())
         opened = open_fleet_part(part_of(result_at(folder), "", namespace, listed_flag=not flag))

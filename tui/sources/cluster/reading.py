@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from msgspec import structs
+
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.files import AnswerFile
 from engine.admin.moments import Moment, read_moments
@@ -115,7 +117,9 @@ def moments_read(readings: Iterable[ClusterReading], *, limit_bytes: int) -> tup
     listed = list(readings)
     files = [file for reading in listed for file in reading.files()]
     moments = read_moments(*files, limit_bytes=limit_bytes, title=listed[-1].origin)
-    return tuple(replace(moment, snapshot=replace(moment.snapshot, source=listed[-1].origin)) for moment in moments)
+    return tuple(
+        replace(moment, snapshot=structs.replace(moment.snapshot, source=listed[-1].origin)) for moment in moments
+    )
 
 
 def moment_of(reading: ClusterReading, earlier: EarlierAnswers, *, limit_bytes: int) -> Moment:
