@@ -15,7 +15,7 @@ from tui.kit.wording import NOT_SAVED, not_saved, safe_name, saved_text
 Part = tuple[str, str]
 """Text and style."""
 Ranked = tuple[int, str, str]
-"""How soon a part may go (the highest number first), its text and its style."""
+"""How soon a part gives way (the highest number first), its text and its style."""
 KEPT: Final = 3
 """Parts of this rank or lower stay until the subscription's name is as short as it can be."""
 NAME_CELLS: Final = (30, 20, 12, 8)
@@ -30,9 +30,12 @@ def fitted_parts(parts_with: Callable[[int], list[Ranked]], width: int) -> list[
     """
     shown = parts_with(NAME_CELLS[0])
     for cells in NAME_CELLS:
-        shown = parts_with(cells)
-        while any(importance > KEPT for importance, _, _ in shown) and _cells(shown) > width:
-            shown.remove(max(shown, key=lambda part: part[0]))
+        parts = parts_with(cells)
+        chosen = [part for part in parts if part[0] <= KEPT]
+        for part in sorted((part for part in parts if part[0] > KEPT), key=lambda part: part[0]):
+            if _cells([*chosen, part]) <= width:
+                chosen.append(part)
+        shown = [part for part in parts if part in chosen]
         if _cells(shown) <= width:
             break
     while len(shown) > 1 and _cells(shown) > width:
