@@ -28,7 +28,7 @@ from pipeline.sink import NoAccount
 from pipeline.transforms.subscriptions import UNIT
 from pipeline.transforms.units import consumer_lists
 
-_RULES: Final = pa.array(["modulo", "ring", "first-connected"])
+_RULES: Final = ["modulo", "ring", "first-connected"]
 _KEPT: Final = ("topic", "partition_index", "reported_active_consumer", "msg_rate_out", "msg_throughput_out")
 
 
@@ -82,7 +82,7 @@ class OwnersByRule:
             choice = change.under(policy, partitions, now)
             columns[name] = _texts(after or before, choice.after)
             columns[f"{name}_position"] = _position(change.new_slots, unit, choice.after)
-            columns[f"{name}_rule"] = pa.DictionaryArray.from_arrays(_rule(policy, partitions, rules), _RULES)
+            columns[f"{name}_rule"] = pa.DictionaryArray.from_arrays(_rule(policy, partitions, rules), pa.array(_RULES))
             columns[f"{name}_moved"] = pa.array(choice.after != choice.before)
         arrays = [columns[name] if name in columns else rows[name] for name in ASSIGNMENTS.names]
         return pa.Table.from_arrays(arrays, names=list(ASSIGNMENTS.names))
@@ -107,11 +107,11 @@ def _position(slots: Slots, unit: Places, slot: Places) -> Any:
 
 def _rule(policy: Policy, partitions: Partitions, rules: UnitRules) -> NDArray[np.int32]:
     """(n,) the index in ``_RULES`` of the rule of each partition."""
-    on, known = policy is Policy.FLAG_ON, _RULES.to_pylist()
+    on = policy is Policy.FLAG_ON
     # (releases, 2): the rule of a topic without partitions, and of a partition.
     of_release = np.array(
         [
-            [known.index(rule_in_force(place, consistent_hashing=on, behaviour=release).value) for place in (-1, 0)]
+            [_RULES.index(rule_in_force(place, consistent_hashing=on, behaviour=release).value) for place in (-1, 0)]
             for release in rules.releases
         ],
         dtype=np.int32,
