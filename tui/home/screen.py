@@ -244,4 +244,4 @@ def about(row: ListedRow) -> str:
     where = f"{name} on {safe_name(f'{row.namespace}/{row.topic}')}{others}."
     if row.verdict is None:
         return f"{where}\nNo broker reported anything about it: idle and busiest÷avg are computed."
-    return f"{where}\n{verdict_word(Verdict(row.verdict)).capitalize()}: {safe_name(row.what)} ({row.cause})."
+    return f"{where}\nReported {verdict_word(Verdict(row.verdict))}: {safe_name(row.what)} ({row.cause})."

@@ -91,6 +91,9 @@ def one_of(word: str, known: Mapping[str, Any], what: str) -> Any | Rejection:
     matches = matches or [name for name in known if word and name.casefold().startswith(word.casefold())]
     if len(matches) == 1:
         return known[matches[0]]
+    if not known:
+        return Rejection("UnknownName", f"{what}: there is nothing to choose from")
     more = f" and {len(known) - NAMED:,} more" if len(known) > NAMED else ""
-    names = ", ".join(safe_name(name) for name in islice(known, NAMED))
-    return Rejection("UnknownName", f"{what}: {safe_name(word)!r} is none of {names or 'none'}{more}")
+    names = ", ".join(safe_name(name) for name in islice(known, NAMED)) + more
+    said = f"{safe_name(word)!r} is none of {names}" if word else f"name one of {names}"
+    return Rejection("UnknownName", f"{what}: {said}")

@@ -329,7 +329,8 @@ def _heirs(
     name = consumer.name
     inherits = [f"{one}: {joined(list(after[one]), 4)}" for one in mine if one in after]
     text = "; ".join(inherits[:12]) + (f"; {len(inherits) - 12:,} more" if len(inherits) > 12 else "")
-    points = [Point("closes", text or f"{name} has no segment, so nobody inherits", main=True)]
+    nobody = f"nobody takes over {ids_text(mine)}" if mine else f"{name} has no segment, so nobody inherits"
+    points = [Point("closes", text or nobody, main=True)]
     others = [one for one in after if one not in mine and before.get(one) != after[one]]
     if others:
         verb = "changes" if len(others) == 1 else "change"
@@ -340,7 +341,8 @@ def _heirs(
         text = f"without closing: nobody reads {ids_text(mine)} for {GRACE_PERIOD_SECONDS} s, then the same"
         points.append(Point("is lost", text))
     if consumer.unacked:
-        points.append(Point("again", f"{counted(consumer.unacked, 'message')} of it are delivered to the heirs again"))
+        whom = "to the heirs" if after else "to the next consumer"
+        points.append(Point("again", f"{whom}: {counted(consumer.unacked, 'message')} that it did not acknowledge"))
     return points
 
 

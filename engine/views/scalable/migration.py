@@ -314,7 +314,7 @@ def _key_points(view: MigrationView) -> list[Point]:
     ] if count > 1 else []  # fmt: skip
     if view.keys:
         moved = sum(one.moves for one in view.keys)
-        text = f"{moved:,} of {counted(len(view.keys), 'key')} change their place ({view.hashing})"
+        text = f"{moved:,} of {counted(len(view.keys), 'key')} would have another place ({view.hashing})"
         points.append(Point("moved", text))
     for one in view.keys[:KEYS_SHOWN]:
         before = "any partition" if one.partition is None else f"partition {one.partition}"

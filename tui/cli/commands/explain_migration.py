@@ -105,6 +105,7 @@ def _classic_topic(topic: str, path: str | None, partitions: int | None, limit_b
 
 def _lines(view: MigrationView) -> Iterator[str]:
     from engine.views.scalable.migration import migration_points
+    from engine.text import counted
     from tui.kit.wording import safe_name
 
     for point in migration_points(view):
@@ -114,5 +115,5 @@ def _lines(view: MigrationView) -> Iterator[str]:
     for segment in view.segments:
         yield (
             f"  segment {segment.id:>3} {segment.start:04x}-{segment.end:04x} {segment.state.lower():<6}"
-            f" {segment.buckets:>4} buckets  {safe_name(segment.topic)}"
+            f" {counted(segment.buckets, 'bucket'):>12}  {safe_name(segment.topic)}"
         )
