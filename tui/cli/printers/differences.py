@@ -47,7 +47,7 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
 def _reported(changes: Sequence[Change], top: int) -> Iterator[str]:
     """Differences between what brokers reported, one kind after the other."""
     if not changes:
-        yield "as brokers reported: nothing differs"
+        yield "as brokers reported: consumers, owners, bundles, partitions and backlogs are the same"
         return
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in Counter(change.kind for change in changes).items())
     yield from wrapped(f"as brokers reported: {counted(len(changes), 'change')} ({kinds})", rest="  ")
@@ -81,7 +81,7 @@ def sum_lines(view: DifferenceView) -> Iterator[str]:
     sums = sums_of(view)
     if not sums.items:
         if not any(one.noun == SLOT and one.verdict is not None for one in view.subscriptions):
-            yield "no partition is on both sides"
+            yield "no partition of a Failover subscription is on both sides"
         return
     share = percent(sums.moved / sums.items)
     text = f"{sums.moved:,} of {counted(sums.items, 'partition')} ({share}) move, at least {sums.least:,} must"
