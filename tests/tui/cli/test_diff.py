@@ -41,7 +41,8 @@ def test_what_brokers_reported_otherwise(run: Run, answers: Answers) -> None:
     }  # fmt: skip
     assert all(row["text"] for row in result)
     assert document_of(run, before, later, "--subscription", "absent")["reported"] == []
-    assert "as brokers reported: consumers, owners, bundles, partitions and backlogs are the same" in run("diff", before, before).out
+    same = "as brokers reported: consumers, owners, bundles, partitions and backlogs are the same"
+    assert same in run("diff", before, before).out
 
 
 def test_a_hand_over_between_namesakes_is_named_and_no_count_is_made_up(run: Run, answers: Answers) -> None:

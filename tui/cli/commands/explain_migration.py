@@ -104,8 +104,8 @@ def _classic_topic(topic: str, path: str | None, partitions: int | None, limit_b
 
 
 def _lines(view: MigrationView) -> Iterator[str]:
-    from engine.views.scalable.migration import migration_points
     from engine.text import counted
+    from engine.views.scalable.migration import migration_points
     from tui.kit.wording import safe_name
 
     for point in migration_points(view):
