@@ -75,7 +75,7 @@ def test_a_peer_that_gives_something_else_is_no_peer(spark: SparkSession, tmp_pa
         (tmp_path / f"peer-{name}").mkdir()
         assign_peers.by_numpy(tmp_path / name, tmp_path / f"peer-{name}")
     _, _, ours = benches._job("assign", tmp_path / "one", JobOptions({"policies": "pulsar"}))
-    assert assign_peers.check_equal(ours, tmp_path / "peer-one") == 1000
+    assert assign_peers.check_equal(ours, tmp_path / "peer-one") == 500
     with pytest.raises(AssertionError, match="rows differ"):
         assign_peers.check_equal(ours, tmp_path / "peer-other")
 
