@@ -200,7 +200,7 @@ def _loss_columns(rows: Sequence[LossRow], width: int, noun: str) -> Columns:
     whole = max(max((len(row.name) for row in rows), default=5), len("if this goes")) + 2
     name = NameColumn("if this goes", whole, min(whole, 20), 14)
     always = (
-        Column("verdict", "verdict", 8, left=True),
+        Column("verdict", "verdict", 10, left=True),
         Column("rate", "most msg", 10),
         Column("busiest", "busiest then", 14, True, 40),
     )

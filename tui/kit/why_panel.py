@@ -164,7 +164,7 @@ def _of_cause(cause: Cause) -> list[Remark]:
     return remarks
 
 
-_VERDICT: Final = Column("verdict", "verdict", 13, left=True)
+_VERDICT: Final = Column("verdict", "verdict", 14, left=True)
 _WAITING: Final = Column("waiting", "waiting", 9)
 _OTHERS: Final = (Column("by", "by", 14, left=True, most=40),)
 
@@ -175,7 +175,7 @@ def _columns(causes: Sequence[Cause], width: int, verdict: Column = _VERDICT) ->
     return fitting(width, name, (verdict, _WAITING), _OTHERS, ("verdict", "name", "waiting", "by"))
 
 
-_columns_with_earlier: Final = partial(_columns, verdict=replace(_VERDICT, width=16))
+_columns_with_earlier: Final = partial(_columns, verdict=replace(_VERDICT, width=17))
 
 
 def _cell(cause: Cause, column: Column, colours: Palette, before: str = "") -> Text:
