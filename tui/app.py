@@ -17,6 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 from themes import stylesheet
@@ -52,6 +53,8 @@ LISTED_FIRST = 5
 """With more than so many subscriptions the list of them comes first."""
 TYPING_S = 0.03
 """Between two of the kept keys: what the first one opens takes a few messages until it has the focus."""
+TYPING_AT_LATEST_S = 2.0
+"""The next early key does not wait longer for what the one before it opened: that may be gone."""
 
 
 class RingsideApp(ThemedApp):
@@ -95,6 +98,7 @@ class RingsideApp(ThemedApp):
         self._animate_changes = animate
         if not animate:
             self.animation_level = "none"
+        self._latest: Timer | None = None
         if isinstance(shown, Opening):
             self._opening: Opening | None = shown
             self._early: deque[events.Key] | None = deque()
@@ -272,6 +276,7 @@ class RingsideApp(ThemedApp):
         with self.batch_update():
             await self.push_screen(screen)
             self._list_first()
+        self._latest = self.set_timer(TYPING_AT_LATEST_S, self._type_early_keys)
         screen.call_after_refresh(self.call_later, self._type_early_keys)
         screen.call_after_refresh(run_beside, self, _import_the_rest)
 
@@ -289,9 +294,12 @@ class RingsideApp(ThemedApp):
 
     async def _type_early_keys(self) -> None:
         """Carry out one key after the other: what the first one opens gets the second one."""
+        if self._latest is not None:
+            self._latest.stop()
         if not self._early:
             self._early = None
             return
+        self._latest = self.set_timer(TYPING_AT_LATEST_S, self._type_early_keys)
         receiver = self.focused or self.screen
         await super().on_event(self._early.popleft())
         self._follow_key(receiver)
