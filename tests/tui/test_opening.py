@@ -96,6 +96,21 @@ def test_keys_pressed_early_are_carried_out_in_their_order() -> None:
     run(app, story)
 
 
+def test_an_early_key_does_not_wait_for_ever_for_the_one_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The widget that a key goes up from, or the screen it opened, may be gone before it answers."""
+    monkeypatch.setattr(RingsideApp, "_follow_key", lambda self, node: None)
+    gate = Gate(scene)
+    app = opening(gate)
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("c", "question_mark")
+        gate.opened.set()
+        await until(pilot, lambda: "all keys" in text_of(app).lower())
+        assert app.store.timeline.length == 1
+
+    run(app, story)
+
+
 def test_q_quits_before_anything_is_shown() -> None:
     gate = Gate(scene)
     app = opening(gate)
