@@ -9,7 +9,6 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import structs
 
 from engine.admin.client_facts import client_facts
 from engine.admin.snapshot import read_answers
@@ -83,7 +82,7 @@ def shuffled(state: ClusterState, seed: int) -> ClusterState:
         state,
         topics=dict(mixed(state.topics.items())),
         loads=dict(mixed(state.loads.items())),
-        subscriptions=tuple(structs.replace(each, key=f"other-{each.key}") for each in mixed(state.subscriptions)),
+        subscriptions=tuple(replace(each, key=f"other-{each.key}") for each in mixed(state.subscriptions)),
         namespaces=dict(mixed(state.namespaces.items())),
     )
 

@@ -51,9 +51,7 @@ def scalable_command(
     --fail-on takes blocked, idle, uncovered, unattached, stuck, score, flaps (changes within an hour), backlog,
     segments and sealed; with --all each of the topics is judged. Exit code 1: a limit holds.
 
-    Example: ringside scalable answers/ orders --key order-17
-
-    Example: ringside scalable answers/ --all --fail-on 'blocked>0' --fail-on 'score>0.8'
+    Examples: ringside scalable answers/ orders --key order-17; ringside scalable answers/ --all --fail-on 'blocked>0'
     """
     from engine.views.scalable.figures import LIMITED, figures_of
     from tui.cli.limits import code_under, limits_of
