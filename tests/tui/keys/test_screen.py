@@ -199,11 +199,11 @@ def test_m_changes_the_mode_among_the_four() -> None:
         assert "A client-side technique, no mode of the broker" in screen
         await pilot.press("j", "enter")
         await pilot.pause()
-        assert app.store.shown.keys_view.status.mode == "auto-split"
+        assert app.store.shown.keys_view.status.mode.value == "auto-split"
         assert "auto-split: ranges halved" in text_of(app)
         await pilot.press("m", "down", "down", "k", "enter")
         await pilot.pause()
-        assert app.store.shown.keys_view.status.mode == "sticky"
+        assert app.store.shown.keys_view.status.mode.value == "sticky"
 
     run(app, story)
 
@@ -238,7 +238,7 @@ def test_m_takes_points_for_consistent_sticky_ranges_and_refuses_none() -> None:
         await pilot.press("ctrl+u", "7", "enter")
         await pilot.pause()
         status = app.store.shown.keys_view.status
-        assert (status.mode, status.points, status.client_side) == ("consistent-sticky", 7, True)
+        assert (status.mode.value, status.points, status.client_side) == ("consistent-sticky", 7, True)
 
     run(app, story)
 
