@@ -321,8 +321,7 @@ class RingPanel(LinePanel, can_focus=True):
         at = _arc_at(ring.points, place.at)
         first, last = int(ring.points[at - 1]) + 1, int(ring.points[at])
         labels = (hash_label(each % ring.space_size, ring.space_size).strip() for each in (first, last))
-        part = ((last - first + 1) % ring.space_size or ring.space_size) / ring.space_size
-        lines = [f"{who}: {' to '.join(labels)}, {percent(part)} of the ring"]
+        lines = [f"{who}: {' to '.join(labels)}, {percent(ring.share(first, last))} of the ring"]
         if not ring.lit:
             lines.append("the ring is not in force")
         elif self.inherits_clockwise:

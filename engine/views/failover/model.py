@@ -109,6 +109,10 @@ class RingView:
     first_partitions_only: bool = False
     topic_numbers: NDArray[np.int32] | None = None
 
+    def share(self, first: int, last: int) -> float:
+        """The part of the ring from one hash to another, both included; the first may be the greater one."""
+        return ((last - first + 1) % self.space_size or self.space_size) / self.space_size
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionRow:
