@@ -171,7 +171,7 @@ class ProducerCluster(TimelineMachine):
         assert view.foot.sent_msgs == int(view.partitions.messages.sum())
         assert view.foot.pending_msgs == int(view.partitions.pending.sum())
         result = statistics_view(self.timeline, TOPIC)
-        for rows in (result.by_name, result.by_position):
+        for rows in (result.by_name.entries, result.by_position.entries):
             total = sum(row.msgs_per_sec for row in rows)
             assert abs(total - sum(row.msgs_per_sec for row in result.truth)) < 1e-6
             assert {number for row in rows for number in row.producers} == {row.producers[0] for row in result.truth}
