@@ -309,7 +309,7 @@ def _add_producers(draws: Draws, timeline: Timeline) -> Command:
         ),
         hashing=draws.one_of((None, None, None, "Murmur3_32Hash", "BoostHash")),
         batching=draws.one_of((None, False, False, True)),
-        publish_delay_ms=draws.one_of((None, None, None, 25, 0)),
+        publish_delay_ms=draws.one_of((None, None, None, 25, 1)),
         switch_frequency=draws.one_of((None, 2)) if client == "java" else None,
         max_pending_messages=draws.one_of((0, 0, 2)),
         max_pending_messages_across_partitions=draws.one_of((0, 0, 3, 20, -1)),
