@@ -99,12 +99,12 @@ def _members(answer: type) -> Iterator[tuple[str, Any, About]]:
 
 
 def _evaluated(kind: type, hints: Mapping[str, Any]) -> dict[str, Any]:
-    """The types of annotated members; those of others may be known to type checkers only."""
+    """The types of annotated members, also by the name of one; those of others may be known to type checkers only."""
     names = vars(sys.modules[kind.__module__])
     return {
         name: eval(hint, names) if isinstance(hint, str) else hint
         for name, hint in hints.items()
-        if not isinstance(hint, str) or "Annotated[" in hint
+        if not isinstance(hint, str) or "Annotated[" in hint or get_origin(names.get(hint)) is Annotated
     }
 
 

@@ -17,6 +17,7 @@ from engine.config import FLAG
 from engine.errors import Rejection
 from engine.names import PARTITION_SUFFIX
 from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
+from engine.views.failover.ring import heir_of
 from engine.views.reported.model import Comparison
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
@@ -91,7 +92,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         cls, ascii_only = MainScreen, self.ascii_only
         ring = RingPanel(id="ring", classes="panel", ascii_only=ascii_only)
         ring.flashes = self.animate_changes
-        ring.inherits_clockwise = True
+        ring.heir_of = heir_of
         yield ring.data_bind(
             *(cls.few_words, cls.ring, cls.selected, cls.topic, cls.colours, cls.weights, cls.marks, cls.blocked),
             cls.compared,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import get_running_loop
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -115,8 +116,8 @@ class RingPanel(LinePanel, can_focus=True):
     """The chosen view; None leaves it to the number of consumers."""
     topic: var[str] = var("")
     """The topic that stands out, "" for none."""
-    inherits_clockwise = False
-    """Whether the next consumer clockwise gets an arc whose consumer goes."""
+    heir_of: Callable[[Sequence[str], int, int], int | None] | None = None
+    """Who gets a hash of the ring if its consumer goes: positions among the names on it. None where nobody inherits."""
     intensity: var[float] = var(0.0)
     """How fresh the last change is, 1 to 0: what changed flashes and settles."""
     dots: var[str] = var("partitions")
@@ -324,10 +325,10 @@ class RingPanel(LinePanel, can_focus=True):
         lines = [f"{who}: {' to '.join(labels)}, {percent(ring.share(first, last))} of the ring"]
         if not ring.lit:
             lines.append("the ring is not in force")
-        elif self.inherits_clockwise:
-            turned = np.roll(ring.point_owners, -at)
-            others = turned[turned != turned[0]]
-            lines.append(f"heir: {safe_name(self.rows[int(others[0])].name)}" if len(others) else "no heir")
+        elif self.heir_of is not None:
+            names = [row.name for row in self.rows[: int(ring.point_owners.max()) + 1]]
+            heir = self.heir_of(names, int(ring.point_owners[at]), last)
+            lines += [f"heir: {safe_name(names[heir])}"] if heir is not None else []
         low, high = np.searchsorted(ring.topic_hashes, (first, last + 1))
         inside = np.arange(low, high) if first <= last else np.r_[low : len(ring.topic_hashes), 0:high]
         return [*lines, *([self._named(inside)] if len(inside) else [])]

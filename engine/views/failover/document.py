@@ -17,7 +17,7 @@ from engine.views.failover.model import (
     Notice,
     RingView,
     StatusView,
-    StepKind,
+    Step,
     TableFoot,
     TimelineView,
 )
@@ -45,12 +45,9 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class DashboardEvent:
+class DashboardEvent(Step):
     """One step."""
 
-    step: Annotated[int, about("Step number; 0 is the opening.", 0)]
-    kind: Annotated[StepKind, about("What kind of step it was.")]
-    text: Annotated[str, about("The command.")]
     moved: Annotated[int, about("Partitions that changed from one active consumer to another.", 0)]
     least: Annotated[int, about("Fewest moves that lead to the same loads.", 0)]
     partitions: Annotated[int, about("Partitions of the subscription after the step.", 0)]

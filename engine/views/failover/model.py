@@ -170,7 +170,16 @@ class BundleTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class EventLine:
+class Step:
+    """One step of the simulation."""
+
+    step: Annotated[int, about("Its number; 0 is the opening.", 0)]
+    kind: Annotated[StepKind, about("What kind of step it was.")]
+    text: Annotated[str, about("The command.")]
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine(Step):
     """The effect of one step, for the events panel.
 
     ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves
@@ -183,9 +192,6 @@ class EventLine:
     recover, open.
     """
 
-    step: int
-    kind: StepKind
-    text: str
     moved: int
     least: int
     partitions: int

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.compare.verdict import shares
-from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points
+from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points, failover_ring
 from engine.hashing import HASH_SPACE_SIZE
 from engine.memo import Remembered
 from engine.text import visible
@@ -43,6 +43,18 @@ def ring_view(before: Slice | None, now: Slice, changes: Changes, rows: Sequence
         first_partitions_only=now.topics.first_partitions_only,
         topic_numbers=now.topics.names.numbers,
     )
+
+
+def heir_of(names: Sequence[str], owner: int, hash_value: int) -> int | None:
+    """Who gets a hash if its owner on the ring goes, as a position in ``names`` like ``owner``; None with one name.
+
+    A ring without the owner decides: a point that it took from another name goes back to that one. O(p log p).
+    """
+    others = (*names[:owner], *names[owner + 1 :])
+    if not others:
+        return None
+    at = failover_ring(others).owner_index(hash_value)
+    return at + (at >= owner)
 
 
 def changed_arcs(before: Slice | None, now: Slice) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from engine.answer import about, extended
 from engine.compare.verdict import Verdict
 from engine.documents import document
-from engine.views.failover.model import Notice, StepKind, TimelineView
+from engine.views.failover.model import Notice, Step, TimelineView
 from engine.views.keys.model import (
     GapRow,
     KeyConsumerRow,
@@ -47,12 +47,9 @@ class KnownKey:
 
 
 @dataclass(frozen=True, slots=True)
-class KeysEvent:
+class KeysEvent(Step):
     """One step."""
 
-    step: Annotated[int, about("Step number; 0 is the opening.", 0)]
-    kind: Annotated[StepKind, about("What kind of step it was.")]
-    text: Annotated[str, about("The command.")]
     moved: Annotated[
         int,
         about(

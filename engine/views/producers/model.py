@@ -18,7 +18,7 @@ from engine.routing.explain import SendExplanation
 from engine.routing.producers.model import HandlerState
 from engine.routing.producers.rates import Burst
 from engine.routing.producers.settings import AccessMode
-from engine.views.failover.model import Notice, StepKind, TimelineView
+from engine.views.failover.model import Notice, Step, TimelineView
 
 NOT_OPEN: Final = 0
 EAGER, LAZY_START, ROUTER, KEY, ADDED = range(1, 6)
@@ -184,12 +184,9 @@ class ProducersStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerStep:
+class ProducerStep(Step):
     """What one step did."""
 
-    step: Annotated[int, about("Its number; 0 is the opening.", 0)]
-    kind: Annotated[StepKind, about("What kind of step it was.")]
-    text: Annotated[str, about("The command.")]
     opened: Annotated[int, about("Producer objects opened.", 0)]
     gone: Annotated[int, about("Producer objects gone.", 0)]
     effect: Annotated[str, about("The rest in words.")]

@@ -28,6 +28,21 @@ BLOCKED_TOPICS_LISTED: Final = 1_000
 """Of more only the number is in the document."""
 DIFFERENCES_LISTED: Final = 1_000
 
+Backlog = Annotated[int | None, about("Entries of the backlog; null where the answers lack it.", key="backlog_entries")]
+Unacked = Annotated[
+    int | None,
+    about("Messages that were sent and are not acknowledged; null where the answers lack it.", key="unacked_messages"),
+]
+InReplay = Annotated[
+    int | None,
+    about("Messages that were read and wait to be sent; null where the answers lack it.", key="messages_in_replay"),
+]
+Delayed = Annotated[
+    int | None,
+    about("Messages that are to be delivered later; null where the answers lack it.", key="messages_delayed"),
+]
+MsgsOut = Annotated[float | None, about("Messages per second that go out; null where the answers lack it.", 0)]
+
 
 @dataclass(frozen=True, slots=True)
 class ReportedConsumer:
@@ -216,24 +231,11 @@ class ReportedView:
     ]
     type: Annotated[str, about("Pulsar's word for the type of the subscription.")]
     dispatchers: Annotated[int, about("Topics and partitions it is on.", 0)]
-    backlog: Annotated[
-        int | None, about("Entries of its backlog; null where the answers lack it.", key="backlog_entries")
-    ]
-    unacked: Annotated[
-        int | None,
-        about(
-            "Messages that were sent and are not acknowledged; null where the answers lack it.", key="unacked_messages"
-        ),
-    ]
-    in_replay: Annotated[
-        int | None,
-        about("Messages that were read and wait to be sent; null where the answers lack it.", key="messages_in_replay"),
-    ]
-    delayed: Annotated[
-        int | None,
-        about("Messages that are to be delivered later; null where the answers lack it.", key="messages_delayed"),
-    ]
-    msgs_per_sec: Annotated[float | None, about("Messages per second that go out; null where the answers lack it.", 0)]
+    backlog: Backlog
+    unacked: Unacked
+    in_replay: InReplay
+    delayed: Delayed
+    msgs_per_sec: MsgsOut
     blocked_dispatchers: Annotated[
         int, about("Topics and partitions where it is blocked on unacknowledged messages.", 0)
     ]

@@ -13,7 +13,15 @@ from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import Dispatcher
 from engine.views.failover.model import EventLine, Notice, TimelineView
 from engine.views.failover.table import letter_tag
-from engine.views.reported.model import ReportedConsumer, ReportedView
+from engine.views.reported.model import (
+    Backlog,
+    Delayed,
+    InReplay,
+    MsgsOut,
+    ReportedConsumer,
+    ReportedView,
+    Unacked,
+)
 from engine.views.reported.view import Reported, Subject, unacked_of
 from engine.views.timeline import timeline_view
 
@@ -37,24 +45,11 @@ class TopicRow:
     """One topic or partition; ``active`` is -1 for nobody, or where all are."""
 
     name: Annotated[str, about("Full name.")]
-    backlog: Annotated[
-        int | None, about("Entries of the backlog; null where the answers lack it.", key="backlog_entries")
-    ]
-    unacked: Annotated[
-        int | None,
-        about(
-            "Messages that were sent and are not acknowledged; null where the answers lack it.", key="unacked_messages"
-        ),
-    ]
-    in_replay: Annotated[
-        int | None,
-        about("Messages that were read and wait to be sent; null where the answers lack it.", key="messages_in_replay"),
-    ]
-    delayed: Annotated[
-        int | None,
-        about("Messages that are to be delivered later; null where the answers lack it.", key="messages_delayed"),
-    ]
-    msgs_per_sec: Annotated[float | None, about("Messages per second that go out; null where the answers lack it.", 0)]
+    backlog: Backlog
+    unacked: Unacked
+    in_replay: InReplay
+    delayed: Delayed
+    msgs_per_sec: MsgsOut
     consumers: Annotated[int | None, about("Consumers that are connected; null where the answers lack it.", 0)]
     active: Annotated[
         int, about("The active consumer; null where none is named.", 0, key="active_consumer_id", place=True)
