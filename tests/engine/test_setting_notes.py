@@ -10,10 +10,11 @@ from msgspec import convert
 
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.config import DEFAULTS, BrokerSettings, is_dynamic
+from engine.documents import document
 from engine.errors import Rejection
 from engine.releases import SETTINGS
 from engine.setting_notes import SETTING_NOTES, UNMODELLED
-from engine.views.setting import FORMAT, SettingView, setting_document, setting_view
+from engine.views.setting import SettingView, setting_view
 from tests.releases import known
 
 # Read from the annotations of ServiceConfiguration in 5.0.1.
@@ -74,9 +75,9 @@ def test_a_setting_has_the_default_of_its_release(name: str, release: str, defau
     view = setting_view(name, known(release))
     assert isinstance(view, SettingView)
     assert (view.default, view.dynamic, view.release) == (default, dynamic, release)
-    document = setting_document(view)
-    assert document.pop("format") == FORMAT
-    assert convert(document, SettingView) == view
+    written = document(view)
+    assert written.pop("format") == SettingView.FORMAT
+    assert convert(written, SettingView) == view
 
 
 @pytest.mark.parametrize(
