@@ -6,7 +6,7 @@ What only one of them shows is unknown, not removed: a dump may hold fewer answe
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Final, Literal, get_args
@@ -213,7 +213,7 @@ def _of_dispatcher(
     moved = slots_moved(then.consumers, now.consumers) if now.type == then.type == "Key_Shared" else 0
     if moved:
         yield RANGES, "", "", moved
-    for kind, stops in ((BLOCKED, _is_blocked), (PERMITS, _is_without_permits)):
+    for kind, stops in _STOPS.items():
         yield from _stopped(
             kind,
             [(_WHOLE, stops(then)), *zip(before, map(stops, then.consumers), strict=True)],
@@ -229,6 +229,12 @@ def _is_without_permits(facts: SubscriptionFacts | ConsumerFacts) -> bool | None
     if isinstance(facts, SubscriptionFacts) or facts.available_permits is None:
         return None
     return facts.available_permits <= 0
+
+
+_STOPS: Final[Mapping[ChangeKind, Callable[[SubscriptionFacts | ConsumerFacts], bool | None]]] = {
+    BLOCKED: _is_blocked,
+    PERMITS: _is_without_permits,
+}
 
 
 def _stopped(kind: ChangeKind, then: _States, now: _States) -> Iterable[tuple[ChangeKind, str, str, int]]:

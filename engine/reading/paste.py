@@ -26,9 +26,11 @@ _DECODER: Final = json.JSONDecoder(parse_int=len, parse_float=len)
 """Checks JSON and finds its end. Numbers are not parsed: Python refuses those of thousands of digits."""
 _GAP: Final = r"(?:[^\S\n]|\n(?:[>|│]+|[+](?=[ \t]))?)*"
 """Space before a token, with what a mail, a table or a comparison puts before a line."""
+_OPENS: Final = "“”„‟«»‘’‚‛"
+"""Quotes of other keyboards, any of which may open a name."""
 _BEGINS: Final = re.compile(
-    rf"\{{(?={_GAP}(?:[\"'“‘}}]|[A-Za-z_$][\w$.-]{{0,100}}\s*[:=]|//|#|/\*|\.\.|…))"
-    rf"|\[(?={_GAP}[\"'“‘{{\[])"
+    rf"\{{(?={_GAP}(?:[\"'{_OPENS}}}]|[A-Za-z_$][\w$.-]{{0,100}}\s*[:=]|//|#|/\*|\.\.|…))"
+    rf"|\[(?={_GAP}[\"'{_OPENS}{{\[])"
     r"|[A-Z][A-Za-z0-9_]{0,80}\((?=[a-z_]\w{0,100}=)"
     r"|(?<=\n)[ \t>|]*(?=(?:\"[^\"\n]{1,600}\"|“[^”\n]{1,600}”|'[^'\n]{1,600}')[ \t]*:[ \t]*[\"'“‘{\[\-\dtfnTFN])"
 )
@@ -40,6 +42,7 @@ _COLOURS: Final = re.compile(
     r"(?:\x1b|\^\[|␛|\\e|\\033|\\x1b|\\u001b)(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>])"
     r"|(?<![\w\"])\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m"
 )
+_ESCAPED: Final = re.compile(r"\{(?:\s|\\n){0,40}\\\"")
 _TYPED: Final = re.compile(r"[^\n\x08]\x08")
 _COMMAND_MAYBE: Final = re.compile(
     r"pulsar-admin|pulsarctl|pulsar-shell|admin>|/admin/v2/|/lookup/v2/|/metrics"
@@ -152,8 +155,8 @@ def _plain(text: str) -> str:
         text = _COLOURS.sub("", text)
     if "\x08" in text:
         text = _TYPED.sub("", text)
-    if re.search(r"\{\s{0,40}\\\"", text):
-        text = text.replace('\\"', '"')
+    if _ESCAPED.search(text):
+        text = text.replace("\\n", " ").replace('\\"', '"')
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", " ")
     return _without_numbers(without_margins(text))

@@ -180,7 +180,14 @@ data:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("broker.conf", CONF), ("values.yaml", VALUES), ("broker.env", ENVIRONMENT), ("map.yml", MANIFEST)],
+    [
+        ("broker.conf", CONF),
+        ("values.yaml", VALUES),
+        ("broker.env", ENVIRONMENT),
+        ("map.yml", MANIFEST),
+        ("map.json", json.dumps({"kind": "ConfigMap", "data": {"broker.conf": CONF, "other": "x"}})),
+        ("session.txt", f"➜  infra git:(main) ✗ kubectl exec broker-0 -- env | grep -i pulsar\n{ENVIRONMENT}"),
+    ],
 )
 def test_settings_are_the_run_time_configuration(run: Run, tmp_path: Path, name: str, text: str) -> None:
     known = read_answers(AnswerFile(name, text.encode())).configuration
@@ -243,6 +250,19 @@ def test_a_broker_s_own_configuration_has_no_finding_about_names() -> None:
         '{"s": {"msgBacklog": 9, "type": "Shared", "consumers": []}, "t": {"msgBacklog": 0, "consumers": []}}',
     ],
 )
+@pytest.mark.parametrize(
+    "text", ['[{"consumerName": "a", "availablePermits": 0}]', '{"consumerName": "a", "availablePermits": 0}']
+)
+def test_consumers_alone_are_read_and_prove_nothing(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.txt").write_text(
+        f"$ pulsar-admin topics stats acme/shop/orders | jq .subscriptions.s.consumers\n{text}"
+    )
+    ran = run("why", "x.txt", "--json")
+    document = json.loads(ran.out)
+    assert (ran.code, document["backlog"], document["topic"]) == (1, None, "persistent://acme/shop/orders")
+    assert [cause["id"] for cause in document["causes"]] == ["not_reported"]
+
+
 @pytest.mark.parametrize("command", ["why", "lint"])
 def test_subscriptions_alone_are_read(run: Run, tmp_path: Path, text: str, command: str) -> None:
     (tmp_path / "x.txt").write_text(text)

@@ -39,7 +39,10 @@ def answers(older: Stats, *, blocked: bool = True) -> dict[str, Any]:
 def by_segment(shown: dict[str, Any]) -> dict[str, Any]:
     """The same without the list of topics, segment by segment."""
     ((bundle,),) = (each.values() for each in shown.pop(BROKER_STATS).values())
-    return shown | {f"{SCALABLE}/segments/{at}/stats": bundle["persistent"][name] for at, name in enumerate(NAMES)}
+    printed = {"terminated": False, "producers": []}
+    return shown | {
+        f"{SCALABLE}/segments/{at}/stats": {**bundle["persistent"][name], **printed} for at, name in enumerate(NAMES)
+    }
 
 
 def test_segments_are_enough_without_a_list_of_topics() -> None:
