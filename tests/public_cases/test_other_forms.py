@@ -250,6 +250,15 @@ def test_a_broker_s_own_configuration_has_no_finding_about_names() -> None:
         '{"s": {"msgBacklog": 9, "type": "Shared", "consumers": []}, "t": {"msgBacklog": 0, "consumers": []}}',
     ],
 )
+@pytest.mark.parametrize("command", ["why", "lint"])
+def test_subscriptions_alone_are_read(run: Run, tmp_path: Path, text: str, command: str) -> None:
+    (tmp_path / "x.txt").write_text(text)
+    ran = run(command, "x.txt", "--json")
+    document = json.loads(ran.out)
+    first = document["causes"][0]["id"] if command == "why" else document["findings"][0]["rule"]
+    assert (ran.code, first) == (1, "no_consumers")
+
+
 @pytest.mark.parametrize(
     "text", ['[{"consumerName": "a", "availablePermits": 0}]', '{"consumerName": "a", "availablePermits": 0}']
 )
@@ -261,12 +270,3 @@ def test_consumers_alone_are_read_and_prove_nothing(run: Run, tmp_path: Path, te
     document = json.loads(ran.out)
     assert (ran.code, document["backlog"], document["topic"]) == (1, None, "persistent://acme/shop/orders")
     assert [cause["id"] for cause in document["causes"]] == ["not_reported"]
-
-
-@pytest.mark.parametrize("command", ["why", "lint"])
-def test_subscriptions_alone_are_read(run: Run, tmp_path: Path, text: str, command: str) -> None:
-    (tmp_path / "x.txt").write_text(text)
-    ran = run(command, "x.txt", "--json")
-    document = json.loads(ran.out)
-    first = document["causes"][0]["id"] if command == "why" else document["findings"][0]["rule"]
-    assert (ran.code, first) == (1, "no_consumers")
