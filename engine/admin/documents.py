@@ -19,7 +19,7 @@ import msgspec
 from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFacts
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
-from engine.admin.requests import AdminRequest, Naming, parse_request
+from engine.admin.requests import AdminRequest, Naming, parse_request, request_of_path
 from engine.admin.text import plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
@@ -127,7 +127,8 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
         shaped, more = _shaped(file.name, data)
         if shaped.kind is not AnswerKind.OTHER:
             return OpenedFile((shaped,), problems + more, asked)
-        if (inside := _inside(file, shaped.data)) is not None:
+        is_placed = file.request is not None or request_of_path(file.name) is not None
+        if not is_placed and (inside := _inside(file, shaped.data)) is not None:
             return replace(inside, problems=problems + inside.problems)
     elif (pasted := pasted_file(file, data)) is not None:
         return replace(pasted, problems=problems + pasted.problems)

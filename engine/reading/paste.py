@@ -138,7 +138,7 @@ def read_paste(data: bytes) -> Paste:
 
 _ANY_SIGN: Final = re.compile(
     rb"[mM]sg_?[rR]ate_?[iI]n|[mM]sg_?[bB]acklog|[eE]ntries_?[aA]dded|[mM]ark_?[dD]elete|boundaries|subscriptions"
-    rb"|persistent://[^\n]{0,600}pulsar(?:\+ssl)?://|^persistent://|pulsar-admin|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|configData"
+    rb"|persistent://[^\n]{0,600}pulsar(?:\+ssl)?://|^persistent://|pulsar-admin|/admin/v2/|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|configData"
     rb"|PULSAR_PREFIX_|^loadBalancer\w+\s*=|^loadManagerClassName\s*=|lastStats",
     re.MULTILINE,
 )
