@@ -186,9 +186,10 @@ def _unknown_json(data: bytes) -> tuple[str, str] | None:
     from engine.reading.paste import read_paste
 
     for document in read_paste(data).documents:
-        names = _members(document.data)
-        if names:
-            few = joined([repr(name[:40]) for name in names], 5)
+        value = _value(document.data)
+        first = value[0] if isinstance(value, list) and value else value
+        if isinstance(first, dict) and first:
+            few = joined([repr(name[:40]) for name in first], 5)
             return f"has JSON that is no answer, with {few}", "give the whole answer, without a filter"
     return None
 
@@ -409,9 +410,8 @@ def _shaped(name: str, data: bytes, cuts: tuple[Cut, ...] = ()) -> tuple[Answer,
         return Answer(kind_by_beginning(name, data), name, data), ()
     kind, data = as_brokers_spell(kind, name, data)
     problems: list[Problem] = []
-    value = _value(data) if kind is AnswerKind.OTHER or cuts else None
-    members = value if isinstance(value, dict) else None
-    part = completed(value) if kind is AnswerKind.OTHER else None
+    members = _members(data) if kind is AnswerKind.OTHER or cuts else None
+    part = completed(members) if members is not None and kind is AnswerKind.OTHER else None
     if part is not None:
         members, what = part
         advice = "give the whole answer, which has the topic's numbers too"

@@ -57,23 +57,12 @@ def is_cursor(value: object) -> bool:
     return isinstance(value, Mapping) and "markDeletePosition" in value and "readPosition" in value
 
 
-def is_consumer(value: object) -> bool:
-    """Whether a value has what only a consumer of statistics has."""
-    return isinstance(value, Mapping) and "consumerName" in value and "availablePermits" in value
-
-
-def completed(members: object) -> tuple[dict[str, Any], str] | None:
+def completed(members: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
     """Return a part of an answer with what belongs around it, and what the part is; None for anything else.
 
     >>> completed({"s": {"msgBacklog": 1, "type": "Shared"}})[1]
     'subscriptions alone'
     """
-    if is_consumer(members):
-        members = [members]
-    if isinstance(members, list) and members and all(map(is_consumer, members)):
-        return {"subscriptions": {UNNAMED: {"consumers": members}}}, "consumers alone, without their subscription"
-    if not isinstance(members, Mapping):
-        return None
     if is_subscription(members):
         return {"subscriptions": {UNNAMED: dict(members)}}, "one subscription alone, without its name"
     if is_cursor(members):

@@ -257,16 +257,3 @@ def test_subscriptions_alone_are_read(run: Run, tmp_path: Path, text: str, comma
     document = json.loads(ran.out)
     first = document["causes"][0]["id"] if command == "why" else document["findings"][0]["rule"]
     assert (ran.code, first) == (1, "no_consumers")
-
-
-@pytest.mark.parametrize(
-    "text", ['[{"consumerName": "a", "availablePermits": 0}]', '{"consumerName": "a", "availablePermits": 0}']
-)
-def test_consumers_alone_are_read_and_prove_nothing(run: Run, tmp_path: Path, text: str) -> None:
-    (tmp_path / "x.txt").write_text(
-        f"$ pulsar-admin topics stats acme/shop/orders | jq .subscriptions.s.consumers\n{text}"
-    )
-    ran = run("why", "x.txt", "--json")
-    document = json.loads(ran.out)
-    assert (ran.code, document["backlog"], document["topic"]) == (1, None, "persistent://acme/shop/orders")
-    assert [cause["id"] for cause in document["causes"]] == ["not_reported"]

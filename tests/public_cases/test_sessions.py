@@ -183,6 +183,7 @@ def test_texts_with_an_answer_are_read_in_a_folder_and_others_are_passed_over(tm
         (b"From: a@b.c\nContent-Transfer-Encoding: base64\n\nJCBwdWxzYXItYWRtaW4=\n", "base64"),
         (b"stats: {MsgRateIn:1 Subscriptions:map[s:{MsgBacklog:5 Type:Shared}]}\n", "Go"),
         (b'$ pulsar-admin topics stats x | jq .\n{"name": "s", "backlog": 5}\n', "'name' and 'backlog'"),
+        (b'$ pulsar-admin topics stats x | jq .subscriptions[].consumers\n[{"consumerName": "a"}]\n', "'consumerName'"),
         (b'{"ms9RateIn": O.O, "msgBack1og": l000, "consurners": [}\n', "ms9RateIn"),
     ],
 )
