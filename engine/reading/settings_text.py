@@ -61,10 +61,10 @@ def settings_of_values(document: object) -> dict[str, str]:
         name, value = pending.pop()
         if isinstance(value, Mapping):
             if name in ("configData", "data", "environment"):
-                settings |= _named(value)
-                for file, text in value.items():
-                    if str(file).endswith(".conf") and isinstance(text, str):
-                        settings |= settings_of_lines(text)
+                files = [text for file, text in value.items() if str(file).endswith(".conf") and isinstance(text, str)]
+                settings |= _named(value, prefixed=bool(files))  # beside a file there are other files
+                for text in files:
+                    settings |= settings_of_lines(text)
             else:
                 # Of components of the chart only the broker's settings are those of brokers.
                 below = (
