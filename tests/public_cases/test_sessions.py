@@ -184,7 +184,7 @@ def test_texts_with_an_answer_are_read_in_a_folder_and_others_are_passed_over(tm
         (b"stats: {MsgRateIn:1 Subscriptions:map[s:{MsgBacklog:5 Type:Shared}]}\n", "Go"),
         (b'$ pulsar-admin topics stats x | jq .\n{"name": "s", "backlog": 5}\n', "'name' and 'backlog'"),
         (b'$ pulsar-admin topics stats x | jq .subscriptions[].consumers\n[{"consumerName": "a"}]\n', "'consumerName'"),
-        (b'{"ms9RateIn": O.O, "msgBack1og": l000, "consurners": [}\n', "ms9RateIn"),
+        (b'{"ms9RateIn": O.O, "msgBack1og": l000, "consurners": [}\n', "is not JSON"),
     ],
 )
 def test_a_file_of_something_else_is_named(data: bytes, named: str) -> None:
