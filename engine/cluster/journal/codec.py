@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Any, Final, TypeVar, get_args
 
 import msgspec
+from msgspec import structs
 
 from engine.cluster.commands import Command
 from engine.cluster.events import Event
@@ -252,4 +253,4 @@ def check_format(plain: Any, source: str) -> None:
 def _with_floats(load: Load) -> Load:
     # A rate that was written as 5 is the number 5.0, so that it is written the same way the next time.
     rates: dict[str, Any] = {name: float(rate) for name in RATES if (rate := getattr(load, name)) is not None}
-    return replace(load, **rates)
+    return structs.replace(load, **rates)
