@@ -144,7 +144,10 @@ def query_of_table(data: bytes) -> bytes | None:
     """
     if not _TABLE.match(data):
         return None
-    header, *rows = csv.reader(data.decode("utf-8", "replace").splitlines())
+    try:
+        header, *rows = csv.reader(data.decode("utf-8", "replace").splitlines())
+    except csv.Error:  # a cell without an end, or bytes that no table has
+        return None
     series = {}
     for at, cell in enumerate(header):
         for sample in _parsed([f"{cell} 0"]) if cell.partition("{")[0] in _READ else ():

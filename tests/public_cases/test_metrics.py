@@ -129,6 +129,8 @@ def test_a_panel_that_grafana_exported_is_two_moments(times: tuple[str, str], ru
     document = json.loads(ran.out)
     assert (ran.code, document["moments"], document["backlog"]) == (1, 2, 50)
     assert document["causes"][0]["id"] == "subscription_unacked_limit"
+    (tmp_path / "panel.csv").write_text(f'{header}\n"{"x" * 200_000}\n{rows[1]}')
+    assert run("why", "panel.csv").code == 2, "a cell without an end"
     nameless = header.replace("pulsar_subscription_back_log", "").replace("pulsar_subscription_", "x_")
     (tmp_path / "panel.csv").write_text("\n".join([nameless, *rows]))
     ran = run("why", "panel.csv")
