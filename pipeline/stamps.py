@@ -36,8 +36,9 @@ def new_run_id() -> str:
 
 def time_of(since_1970_ms: int | None) -> datetime | None:
     """A value for a column of times; None where it is unknown, or too late for a date."""
-    known = since_1970_ms is not None and 0 < since_1970_ms < _LATEST_MS
-    return datetime.fromtimestamp(since_1970_ms / 1000, UTC) if known else None
+    if since_1970_ms is None or not 0 < since_1970_ms < _LATEST_MS:
+        return None
+    return datetime.fromtimestamp(since_1970_ms / 1000, UTC)
 
 
 def stamped(table: Any, snapshot_time: datetime | None) -> Any:

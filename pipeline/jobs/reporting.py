@@ -248,11 +248,12 @@ class _Report:
         return [msgspec.convert(dict(zip(table.names, row, strict=True)), kind) for row in islice(rows, top)]
 
     def _bundles(self, top: int) -> tuple[WorstBundle, ...]:
-        rows = self._source.rows(
-            BUNDLE_LOADS, "cluster", "bundle", "broker", "topics", "msg_rate_in", "msg_rate_out", "msg_throughput_in",
-            "msg_throughput_out", "outcome", "reason",
+        names = ("cluster", "bundle", "broker", "topics", "outcome", "reason", *RATES)
+        loads = (
+            WorstBundle(cluster, bundle, broker, topics, msgs_in + msgs_out, bytes_in + bytes_out, outcome, reason)
+            for cluster, bundle, broker, topics, outcome, reason, msgs_in, msgs_out, bytes_in, bytes_out
+            in self._source.rows(BUNDLE_LOADS, *names)
         )  # fmt: skip
-        loads = (WorstBundle(*row[:4], row[4] + row[5], row[6] + row[7], *row[8:]) for row in rows)
         return tuple(nsmallest(top, loads, key=_badness))
 
     def _findings(self) -> tuple[FindingCount, ...]:
