@@ -638,7 +638,7 @@ FINDINGS: Final = declared(
 """)
 
 WORST_SUBSCRIPTIONS: Final = declared(
-    "worst_subscriptions", "Failover and Key_Shared subscriptions under the rule in force, the most uneven first.", """
+    "worst_subscriptions", "Failover and Key_Shared subscriptions under the rule in force, the worst first.", """
     cluster, namespace, subscription
     type string Failover or Key_Shared.
     policy string The policy or mode in force.

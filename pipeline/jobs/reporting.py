@@ -1,4 +1,4 @@
-"""The job ``report``: a small summary of a result folder, and tables sorted by the most uneven first."""
+"""The job ``report``: a small summary of a result folder, and tables sorted by the worst first."""
 
 from __future__ import annotations
 

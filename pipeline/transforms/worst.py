@@ -1,4 +1,4 @@
-"""Subscriptions and namespaces of a fleet, the most uneven first. Sums are of decimals: independent of row order."""
+"""Subscriptions and namespaces of a fleet, the worst first. Sums are of decimals: independent of row order."""
 
 from __future__ import annotations
 
