@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 JOB: Final = "assign"
 _SUMMED: Final = ("partitions", "idle", "moved", "least_moved", "max_over_even")
-_MOST_BROADCAST: Final = 500_000
-"""With more units, whose keys take 100 MB, Spark sorts the topics by unit."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +93,13 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
         accounts = write_by_engine(found, draft, UnitWork(asked.changes, rules), UnitAccount, aside=(UNITS,))
         found.unpersist()
         counts = _counts(accounts)
-        units, held = draft.working.load(spark, UNITS), draft.working
+        units = draft.working.load(spark, UNITS)
+        _check_numbers(draft.working)
         in_force = {cluster: (each.behaviour, each.consistent_hashing) for cluster, each in rules.items()}
-        owners = OwnersByRule(asked.policies, in_force, not asked.changes.nothing, held.parts(UNITS))
-        few = fn.broadcast(units) if counts["units"] < _MOST_BROADCAST else units
-        agreement = write_by_engine(topics_with_unit(rows, few), draft, owners, OwnedAccount, aside=(HELD,))
+        owners = OwnersByRule(asked.policies, in_force, not asked.changes.nothing, draft.working.parts(UNITS))
+        agreement = write_by_engine(topics_with_unit(rows), draft, owners, OwnedAccount, aside=(HELD,))
         draft.fill(ASSIGNMENTS)
-        consumers = consumers_of(units, held.load(spark, HELD), asked.policies).persist()
+        consumers = consumers_of(units, draft.working.load(spark, HELD), asked.policies).persist()
         draft.write_frame(CONSUMER_LOADS, consumer_loads(consumers))
         ringed = [cluster for cluster, (_, flag) in in_force.items() if flag]
         draft.write_frame(SUBSCRIPTION_LOADS, subscription_loads(consumers, ringed))
@@ -144,8 +142,14 @@ def _counts(accounts: Sequence[UnitAccount]) -> dict[str, int]:
             f"{SUBSCRIPTIONS.name} refers to {len(lost):,} consumer sets that {CONSUMER_SETS.name} lacks; "
             "run import again"
         )
-    names = ("units", "partitions", "with_priority_levels", "in_no_brokers_order")
+    names = ("partitions", "with_priority_levels", "in_no_brokers_order")
     return {name: sum(getattr(account, name) for account in accounts) for name in names}
+
+
+def _check_numbers(working: Tables) -> None:
+    numbers = [number for (number,) in working.rows(UNITS, "number")]
+    # Of 40,000,000 fleets with a million subscriptions it is about one.
+    assert len(set(numbers)) == len(numbers), "two subscriptions have the same hash"
 
 
 def _unknown_lists(units: DataFrame, changes: Changes) -> set[tuple[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
 from engine.admin.inference import MOST_ACTIVES
@@ -27,13 +27,13 @@ def failover_rows(subscriptions: DataFrame) -> DataFrame:
 
 
 def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
-    """Each unit with its first ``topic`` by name, the number of its ``partitions``, the ``names`` of its consumers
-    (null where the set is missing) and its ``actives_of``."""
+    """Each unit with its ``number``, its first ``topic`` by name, how many ``partitions`` it has, the ``names`` of its
+    consumers (null where the set is missing) and its ``actives_of``."""
     units = rows.groupBy(*UNIT).agg(fn.min("topic").alias("topic"), fn.count("*").alias("partitions"))
     return (
         units.join(consumer_sets, ["cluster", "consumer_set"], "left")
         .join(actives_of(rows, UNIT), [*UNIT], "left")
-        .select(*UNIT, "topic", "partitions", "names", "actives")
+        .select(_number(), *UNIT, "topic", "partitions", "names", "actives")
     )
 
 
@@ -50,12 +50,17 @@ def actives_of(rows: DataFrame, unit: Sequence[str]) -> DataFrame:
     return first.groupBy(*unit).agg(fn.sort_array(fn.collect_list(active)).alias("actives"))
 
 
-def topics_with_unit(rows: DataFrame, units: DataFrame) -> DataFrame:
+def topics_with_unit(rows: DataFrame) -> DataFrame:
     """The topics and partitions of ``rows``, each with the ``number`` of its unit."""
     # The rules count with 0 where an answer has no rate.
     known = rows.fillna(0.0, ["msg_rate_out", "msg_throughput_out"])
-    columns = ("number", "topic", "partition_index", "reported_active_consumer", "msg_rate_out", "msg_throughput_out")
-    return known.join(units.select("number", *UNIT), [*UNIT]).select(*columns)
+    columns = ("topic", "partition_index", "reported_active_consumer", "msg_rate_out", "msg_throughput_out")
+    return known.select(_number(), *columns)
+
+
+def _number() -> Column:
+    """The hash of a unit stands for it: strings, or a join by them, would cost more than all rules."""
+    return fn.xxhash64(*UNIT).alias("number")
 
 
 def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:

@@ -1,6 +1,6 @@
 """The units of the job ``assign``: subscriptions of a cluster with one list of consumers, before and after a change.
 
-Tasks write them with a number each. Rows of topics carry the number only, and the tasks that get them read the lists.
+Rows of topics carry only the number of their unit, and the tasks that get them read the lists.
 """
 
 from __future__ import annotations
@@ -43,14 +43,11 @@ UNITS: Final = declared(
     new_levels array<bigint>
     """,
 )  # fmt: skip
-_BITS_OF_TASK: Final = 40
-"""A number is that of the task, shifted by so many bits, and that of the unit in the task."""
 
 
 class UnitAccount(msgspec.Struct):
     """What a task says of its units; ``lost`` are the consumer sets that are not there, with their clusters."""
 
-    units: int = 0
     partitions: int = 0
     with_priority_levels: int = 0
     in_no_brokers_order: int = 0
@@ -94,11 +91,11 @@ class UnitWork:
     def __call__(self, batches: Iterator[Any], parts: Parts) -> UnitAccount:
         account = UnitAccount()
         for batch in batches:
-            rows = [self._row(row, parts.number << _BITS_OF_TASK, account) for row in batch.to_pylist()]
+            rows = [self._row(row, account) for row in batch.to_pylist()]
             parts.write(UNITS, UNITS.columns_of(rows))
         return account
 
-    def _row(self, row: Mapping[str, Any], base: int, account: UnitAccount) -> tuple[object, ...]:
+    def _row(self, row: Mapping[str, Any], account: UnitAccount) -> tuple[object, ...]:
         if row["names"] is None:
             account.lost.add((row["cluster"], row["consumer_set"]))
         before = list_of(row["names"] or ())
@@ -109,13 +106,11 @@ class UnitWork:
             before = ConsumerList(before.names, levels)
         key = (row["namespace"], row["subscription"], row["consumer_set"], row["cluster"])
         after = before if self.changes.nothing else self.changes.after(key, before)
-        number = base + account.units
-        account.units += 1
         account.partitions += row["partitions"]
         account.with_priority_levels += any(before.levels)
         account.in_no_brokers_order += not any(before.levels) and not _is_sorted(before.names)
         lists = (before.names, before.levels, after.names, after.levels)
-        return (number, *(row[name] for name in (*UNIT, "topic")), *lists)
+        return (*(row[name] for name in ("number", *UNIT, "topic")), *lists)
 
 
 def _is_sorted(names: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from engine.config import CURRENT
 from engine.failover.bulk_policies import Policy
-from pipeline.jobs import assign, job_called
+from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import ASSIGNMENTS, CONSUMER_SETS, SUBSCRIPTIONS, Table
 from pipeline.transforms import owners
@@ -92,8 +92,8 @@ def test_a_piece_has_as_many_units_as_their_consumers_allow(
         assert len(collected.pieces[ASSIGNMENTS]) == pieces
 
 
-def spread(source: Path, seed: int) -> None:
-    """Make the rows those of two clusters, in three files and any order, some with an active consumer.
+def spread(source: Path, seed: int, files: int) -> None:
+    """Make the rows those of two clusters, in so many files and any order, some with an active consumer.
 
     Rates become multiples of 1/8, whose sums do not depend on the order.
     """
@@ -108,25 +108,24 @@ def spread(source: Path, seed: int) -> None:
     chance.shuffle(rows)
     of_sets = CONSUMER_SETS.columns_of([(cluster, *each) for cluster in "ab" for each in sets.items()])
     fleet_results.put_table(source, CONSUMER_SETS.name, of_sets, run_id="spread")
-    for number in range(3):
-        some = pa.Table.from_pylist(rows[number::3]).select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS.arrow)
+    for number in range(files):
+        some = pa.Table.from_pylist(rows[number::files]).select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS.arrow)
         fleet_results.put_table(source, SUBSCRIPTIONS.name, some, run_id="spread", part=number)
 
 
 @pytest.mark.parametrize("changed", [{}, {"add": "new", "kill": "c1"}], ids=["as it is", "changed"])
-def test_a_fleet_of_many_units_has_the_same_rows(
-    changed: dict[str, str], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Fleet(11).write(tmp_path / "in")
-    spread(tmp_path / "in", 11)
-    few, many = tmp_path / "few", tmp_path / "many"
-    job_called("assign")(spark, tmp_path / "in", few, JobOptions(changed, run_id="one"))
-    monkeypatch.setattr(assign, "_MOST_BROADCAST", 0)
-    job_called("assign")(spark, tmp_path / "in", many, JobOptions(changed, run_id="one"))
+def test_files_of_rows_do_not_matter(changed: dict[str, str], spark: SparkSession, tmp_path: Path) -> None:
+    outs = []
+    for files in (1, 3):
+        source = tmp_path / f"in-{files}"
+        Fleet(11).write(source)
+        spread(source, 11, files)
+        outs.append(tmp_path / f"out-{files}")
+        job_called("assign")(spark, source, outs[-1], JobOptions(changed, run_id="one"))
     for table in TABLES:
-        one, other = (sorted(json.dumps(row, default=str) for row in rows_of(folder, table)) for folder in (few, many))
+        one, other = (sorted(json.dumps(row, default=str) for row in rows_of(out, table)) for out in outs)
         assert one == other != []
-    assert fleet_results.text_of(few, "assign.json") == fleet_results.text_of(many, "assign.json")
-    summary = json.loads(fleet_results.text_of(few, "assign.json"))
-    assert [rules["cluster"] for rules in summary["rules"]] == ["a", "b"]
-    assert 0 < summary["agreement"]["agreeing"] < summary["agreement"]["reported"]
+    summaries = [json.loads(fleet_results.text_of(out, "assign.json")) for out in outs]
+    assert summaries[0] == summaries[1]
+    assert [rules["cluster"] for rules in summaries[0]["rules"]] == ["a", "b"]
+    assert 0 < summaries[0]["agreement"]["agreeing"] < summaries[0]["agreement"]["reported"]
