@@ -35,8 +35,7 @@ def known_sum(column: Column) -> Column:
 
 def known_rate(name: str) -> Column:
     """The same of a column of rates, in decimals; a rate beyond them is ignored."""
-    whole = fn.coalesce(fn.sum(fn.col(name).try_cast(_EXACT)).cast("double"), fn.lit(0.0))
-    return fn.when(fn.count(fn.col(name)) == fn.count("*"), whole)
+    return fn.when(fn.count(fn.col(name)) == fn.count("*"), exact_sum(name))
 
 
 def failover_units(loads: DataFrame) -> DataFrame:
