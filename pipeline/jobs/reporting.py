@@ -176,7 +176,7 @@ class _Report:
         if tables.get(LISTED.name):
             listed = self._frame(LISTED).where("not is_parent").select("cluster", "topic").distinct()
             listed_only = listed.join(self._frame(TOPICS), ["cluster", "topic"], "left_anti").count()
-        brokers = {pair for table in (TOPICS, BROKERS) for pair in self._source.counts(table, "cluster", "broker")}
+        named = self._frame(TOPICS).select("cluster", "broker").where("broker is not null").distinct().collect()
         spaces = [*self._draft.rows(WORST_NAMESPACES, "topics", "subscriptions", *_SUMMED)]
         sums = {name: _known_sum([row[at] for row in spaces]) for at, name in enumerate(_SUMMED, start=2)}
         return FleetTotals(
@@ -189,7 +189,7 @@ class _Report:
             publishers=tables.get(PUBLISHERS.name, 0),
             clusters=len(self._summaries["import"].get("clusters", ("",))),
             # Statistics name brokers that saved no load report.
-            brokers=sum(name is not None for _, name in brokers),
+            brokers=len({*map(tuple, named), *self._source.rows(BROKERS, "cluster", "broker")}),
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
             partial=self._partial([name for name, value in sums.items() if value is None]),
             **sums,
