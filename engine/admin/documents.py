@@ -128,7 +128,7 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
             return OpenedFile((shaped,), problems + more, asked)
         is_placed = file.request is not None or request_of_path(file.name) is not None
         if not is_placed and (inside := _inside(file, shaped.data)) is not None:
-            return replace(inside, problems=problems + inside.problems)
+            return structs.replace(inside, problems=problems + inside.problems)
     elif (pasted := pasted_file(file, data)) is not None:
         return structs.replace(pasted, problems=problems + pasted.problems)
     return _as_it_is(file, data, kind, problems)
@@ -149,7 +149,8 @@ def _inside(file: AnswerFile, data: bytes) -> OpenedFile | None:
     pasted = pasted_file(file, text) if may_have_answers(text) else None
     if pasted is None:
         return None
-    return replace(pasted, problems=tuple(replace(problem, line=None) for problem in pasted.problems))
+    unplaced = tuple(structs.replace(problem, line=None) for problem in pasted.problems)
+    return structs.replace(pasted, problems=unplaced)
 
 
 def _of_metrics(name: str, kind: AnswerKind | None, data: bytes) -> Answer | None:
