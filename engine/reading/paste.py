@@ -43,6 +43,7 @@ _COLOURS: Final = re.compile(
     r"|(?<![\w\"])\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m"
 )
 _ESCAPED: Final = re.compile(r"\{(?:\s|\\n){0,40}\\\"")
+"""An answer in a string of which the words around it say nothing, with its line breaks."""
 _TYPED: Final = re.compile(r"[^\n\x08]\x08")
 _COMMAND_MAYBE: Final = re.compile(
     r"pulsar-admin|pulsarctl|pulsar-shell|admin>|/admin/v2/|/lookup/v2/|/metrics"
@@ -155,11 +156,14 @@ def _plain(text: str) -> str:
         text = _COLOURS.sub("", text)
     if "\x08" in text:
         text = _TYPED.sub("", text)
-    if _ESCAPED.search(text):
-        text = text.replace("\\n", " ").replace('\\"', '"')
+    if re.search(r"\{\s{0,40}\\\"", text):
+        text = text.replace('\\"', '"')
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", " ")
-    return _without_numbers(without_margins(text))
+    text = without_margins(text)
+    if _ESCAPED.search(text):
+        text = text.replace("\\n", " ").replace('\\"', '"')
+    return _without_numbers(text)
 
 
 def _without_numbers(text: str) -> str:
