@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +74,7 @@ def _new_columns(layouts: Sequence[Layout]) -> SegmentColumns:
     offsets = [0]
     rows: list[tuple[int, int, int, int, bool, int]] = []
     edges: list[tuple[int, int]] = []
-    knots = 0
+    positions_behind = count(sum(len(layout.segments) for layout in layouts))
     for layout in layouts:
         segments = by_place(layout.segments.values())
         positions = {segment.segment_id: len(rows) + at for at, segment in enumerate(segments)}
@@ -83,24 +84,13 @@ def _new_columns(layouts: Sequence[Layout]) -> SegmentColumns:
             depth = depths[segment.segment_id]
             rows.append((segment.segment_id, piece.start, piece.end, segment.buckets, not segment.active, depth))
         children = layout.children()
-        for knot in [one for one in children if one < 0]:
-            knots += 1
-            positions[knot] = -knots
+        positions |= {one: next(positions_behind) for one in children if one < 0}
         edges += [(positions[child], positions[parent]) for parent, below in children.items() for child in below]
         offsets.append(len(rows))
     ids, starts, ends, buckets, sealed, depth_of_each = np.array(rows, np.int64).reshape(-1, 6).T
-    tree = np.array(edges, np.int64).reshape(-1, 2).T
-    child_of_each, parent_of_each = np.where(tree < 0, len(rows) - 1 - tree, tree)
+    below, above = np.array(edges, np.int64).reshape(-1, 2).T
     return SegmentColumns(
-        np.array(offsets, np.int64),
-        ids,
-        starts,
-        ends,
-        buckets,
-        sealed.astype(bool),
-        depth_of_each,
-        child_of_each,
-        parent_of_each,
+        np.array(offsets, np.int64), ids, starts, ends, buckets, sealed.astype(bool), depth_of_each, below, above
     )
 
 

@@ -27,7 +27,7 @@ def waiting(columns: SegmentColumns, drained: Bools) -> Bools:
     Goes down the family trees from the segments that are not drained, generation by generation, each segment once.
     """
     count = len(columns.segment_ids)
-    nodes = max(count, int(columns.edge_children.max(initial=-1)) + 1)
+    nodes = 1 + int(columns.edge_children.max(initial=count - 1))
     by_parent = np.argsort(columns.edge_parents, kind="stable")
     children = columns.edge_children[by_parent]
     first_child = np.searchsorted(columns.edge_parents[by_parent], np.arange(nodes + 1))

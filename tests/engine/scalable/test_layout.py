@@ -8,8 +8,11 @@ import pytest
 
 from engine.errors import Rejection
 from engine.ranges import HashRange
+from engine.scalable.columns import columns_of
+from engine.scalable.dealing import waiting
 from engine.scalable.layout import (
     Clocks,
+    by_descent,
     clocks_of,
     first_layout,
     merge,
@@ -109,6 +112,32 @@ def cyclic() -> Layout:
             1: Segment(1, whole, SegmentState.SEALED, (0, 7), (0,)),
         }
     )
+
+
+def migrated(partitions: int) -> Layout:
+    return sound(migrated_layout("persistent://t/n/x", partitions))
+
+
+def test_pruning_several_segments_is_pruning_one_after_another() -> None:
+    assert prune(migrated(3), 0, 2) == prune(sound(prune(migrated(3), 0)), 2)
+    for refused in (prune(migrated(3), 0, 4), prune(migrated(3), 0, 9)):
+        assert isinstance(refused, Rejection)
+
+
+def test_segments_with_the_same_parents_are_behind_one_knot() -> None:
+    assert sum(map(len, migrated(9).children().values())) == 9 + 9
+    assert by_descent(migrated(9)) == [*range(18)]
+    assert sum(map(len, migrated(1).children().values())) == 1
+    halves = sound(split(sound(first_layout(1)), 0))
+    assert halves.children() == {0: [1, 2]}
+
+
+def test_segments_of_several_topics_wait_for_their_own_parents() -> None:
+    columns = columns_of([migrated(2), sound(first_layout(2)), migrated(3), sound(split(sound(first_layout(2)), 1))])
+    topics = columns.topic_of_each()
+    waits = waiting(columns, columns.sealed & (topics == 0))
+    assert columns.segment_ids[waits].tolist() == [3, 4, 5, 2, 3]
+    assert topics[waits].tolist() == [2, 2, 2, 3, 3]
 
 
 def test_a_cycle_of_ancestors_ends() -> None:
