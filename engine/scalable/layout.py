@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.names import partition_name
