@@ -86,7 +86,7 @@ def test_a_script_opens_the_preview_of_a_migration_and_closes_it() -> None:
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
         assert "partition 3 → segment 7, place 3" in text_of(app)
-        screen.playback.play_on(10.0)
+        screen.playback.play_on(14.0)
         await pilot.pause()
         assert app.screen is screen
         assert screen.playback.stage.failed_expectations == 0
