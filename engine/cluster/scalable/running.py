@@ -268,10 +268,7 @@ def leave(running: Running, subscription: str, name: str, *, closes: bool) -> Ru
         return Rejection("ConsumerNotFound", f"the connection of {name!r} is lost already", "name", 409)
     gone = left(group, name, running.now_ms) if closes else lost(group, name, running.now_ms)
     said = Happening(running.now_ms, "closed" if closes else "lost", (), subscription, (name,))
-    groups = {**running.groups, subscription: gone}
-    if closes and gone.kind == "CHECKPOINT" and not gone.names:
-        del groups[subscription]  # such a group is stored nowhere, and the controller forgets it with its last close
-    return _with_groups(running, groups).said(said)
+    return _with_groups(running, {**running.groups, subscription: gone}).said(said)
 
 
 def acknowledge(running: Running, subscription: str, name: str | None, count: int) -> Running | Rejection:

@@ -138,19 +138,6 @@ def test_a_lost_connection_keeps_its_segments_for_the_grace_period() -> None:
     assert group(back).backlog(1) == group(timeline).backlog(1)
 
 
-@pytest.mark.parametrize(
-    ("kind", "leaves", "wait_ms", "stays"),
-    [("checkpoint", "close", 0, False), ("checkpoint", "lose", 60_000, True), ("", "close", 0, True)],
-)
-def test_a_checkpoint_group_ends_when_its_last_consumer_closes(
-    kind: str, leaves: str, wait_ms: int, stays: bool
-) -> None:
-    left = after(f"topic add {TOPIC}", f"consumer join a {kind} to s", f"consumer {leaves} a of s")
-    left = after(f"wait {wait_ms}", timeline=left) if wait_ms else left
-    assert ("s" in running(left).groups) is stays
-    assert not stays or group(left).names == ()
-
-
 def test_the_fifth_consumer_of_an_idle_segment_rebuckets_it() -> None:
     timeline = after(*ONE, *(f"consumer join {name} to s" for name in "bcd"))
     assert [one.buckets for one in running(timeline).layout.active()] == [4]
