@@ -35,8 +35,10 @@ async def film_of(session: Session, columns: int, rows: int, *, theme: str = "da
     async with app.run_test(size=(columns, rows)) as pilot:
         await pilot.pause()
         for before, now in pairwise([0.0, *times]):
-            if now > before and isinstance(app.screen, DashboardScreen):
-                app.screen.playback.play_on(now - before)
+            # A preview may be in front of it.
+            screen = next((one for one in reversed(app.screen_stack) if isinstance(one, DashboardScreen)), None)
+            if now > before and screen is not None:
+                screen.playback.play_on(now - before)
             # A panel that comes into view writes once it knows its width, so it takes two rounds.
             await pilot.pause()
             await pilot.pause()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,8 @@ Bools = npt.NDArray[np.bool_]
 class SegmentColumns:
     """All listed segments, topic by topic, by place within each; ``offsets`` has one entry more than there are topics.
 
-    The last two columns are the edges of the family tree: positions of a child and of its listed parent.
+    The last two columns are the edges of the family tree: positions of a child and of its listed parent. The knots of
+    ``Layout.children`` have positions behind those of all segments.
     """
 
     offsets: Ints
@@ -72,6 +74,7 @@ def _new_columns(layouts: Sequence[Layout]) -> SegmentColumns:
     offsets = [0]
     rows: list[tuple[int, int, int, int, bool, int]] = []
     edges: list[tuple[int, int]] = []
+    positions_behind = count(sum(len(layout.segments) for layout in layouts))
     for layout in layouts:
         segments = by_place(layout.segments.values())
         positions = {segment.segment_id: len(rows) + at for at, segment in enumerate(segments)}
@@ -80,13 +83,14 @@ def _new_columns(layouts: Sequence[Layout]) -> SegmentColumns:
             piece = segment.hash_range
             depth = depths[segment.segment_id]
             rows.append((segment.segment_id, piece.start, piece.end, segment.buckets, not segment.active, depth))
-            own = positions[segment.segment_id]
-            edges.extend((own, positions[parent]) for parent in segment.parent_ids if parent in positions)
+        children = layout.children()
+        positions |= {one: next(positions_behind) for one in children if one < 0}
+        edges += [(positions[child], positions[parent]) for parent, below in children.items() for child in below]
         offsets.append(len(rows))
     ids, starts, ends, buckets, sealed, depth_of_each = np.array(rows, np.int64).reshape(-1, 6).T
-    children, parents = np.array(edges, np.int64).reshape(-1, 2).T
+    below, above = np.array(edges, np.int64).reshape(-1, 2).T
     return SegmentColumns(
-        np.array(offsets, np.int64), ids, starts, ends, buckets, sealed.astype(bool), depth_of_each, children, parents
+        np.array(offsets, np.int64), ids, starts, ends, buckets, sealed.astype(bool), depth_of_each, below, above
     )
 
 

@@ -27,15 +27,16 @@ def waiting(columns: SegmentColumns, drained: Bools) -> Bools:
     Goes down the family trees from the segments that are not drained, generation by generation, each segment once.
     """
     count = len(columns.segment_ids)
+    nodes = 1 + int(columns.edge_children.max(initial=count - 1))
     by_parent = np.argsort(columns.edge_parents, kind="stable")
     children = columns.edge_children[by_parent]
-    first_child = np.searchsorted(columns.edge_parents[by_parent], np.arange(count + 1))
-    waits = np.zeros(count, bool)
-    passed = ~drained
+    first_child = np.searchsorted(columns.edge_parents[by_parent], np.arange(nodes + 1))
+    waits = np.zeros(nodes, bool)
+    passed = np.concatenate((~drained, np.zeros(nodes - count, bool)))
     generation = np.flatnonzero(passed)
     for _ in range(GENERATIONS_TOGETHER):
         if not generation.size:
-            return waits
+            return waits[:count]
         low, high = first_child[generation], first_child[generation + 1]
         sizes = high - low
         # The positions of all children: each run low .. high, one after another.
@@ -52,7 +53,7 @@ def waiting(columns: SegmentColumns, drained: Bools) -> Bools:
             if not passed[child]:
                 passed[child] = True
                 rest.append(child)
-    return waits
+    return waits[:count]
 
 
 def assignable(columns: SegmentColumns, drained: Bools, drain_rule: Bools) -> Bools:

@@ -6,8 +6,10 @@ that is refused changes nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from msgspec.structs import replace
@@ -135,23 +137,22 @@ def rebucket_by_hand(layout: Layout, segment_id: int, buckets: int, now_ms: int 
     return rebucket(layout, segment_id, buckets, now_ms)
 
 
-def prune(layout: Layout, segment_id: int) -> Layout | Rejection:
-    """Take a sealed segment off the list, and its id out of its parents and children."""
-    segment = layout.segments.get(segment_id)
-    if segment is None:
-        return _refuse(f"Segment not found: {segment_id}", "segment")
-    if segment.active:
-        return _refuse(f"Cannot prune an active segment: {segment_id}", "segment")
+def prune(layout: Layout, *segment_ids: int) -> Layout | Rejection:
+    """Take sealed segments off the list, one after another, and their ids out of their parents and children."""
+    for segment_id in segment_ids:
+        segment = layout.segments.get(segment_id)
+        if segment is None:
+            return _refuse(f"Segment not found: {segment_id}", "segment")
+        if segment.active:
+            return _refuse(f"Cannot prune an active segment: {segment_id}", "segment")
+    gone = frozenset(segment_ids)
+    without = cache(lambda ids: tuple(one for one in ids if one not in gone))
     kept = {
-        one.segment_id: replace(
-            one,
-            parent_ids=tuple(parent for parent in one.parent_ids if parent != segment_id),
-            child_ids=tuple(child for child in one.child_ids if child != segment_id),
-        )
+        one.segment_id: replace(one, parent_ids=without(one.parent_ids), child_ids=without(one.child_ids))
         for one in layout.segments.values()
-        if one is not segment
+        if one.segment_id not in gone
     }
-    return Layout(kept, layout.epoch + 1, layout.next_segment_id)
+    return Layout(kept, layout.epoch + len(gone), layout.next_segment_id)
 
 
 def prunable(layout: Layout, now_ms: int, retention_ms: int) -> tuple[Segment, ...]:
@@ -178,14 +179,14 @@ def by_descent(layout: Layout) -> list[int]:
     O(segments + parents).
     """
     children = layout.children()
-    missing = {one: len(layout.parents(segment)) for one, segment in layout.segments.items()}
-    order = [one for one, count in missing.items() if not count]
+    missing = Counter(child for below in children.values() for child in below)
+    order = [one for one in layout.segments if one not in missing]
     for one in order:  # grows on the way
         for child in children.get(one, ()):
             missing[child] -= 1
             if not missing[child]:
                 order.append(child)
-    return order
+    return [one for one in order if one in layout.segments]
 
 
 MERGES_TOGETHER: Final = 4096
@@ -200,11 +201,17 @@ def merge_depths(layout: Layout) -> dict[int, int]:
     """
     nearest: dict[int, int | None] = {}
     above: dict[int, list[int]] = {}
+
+    @cache
+    def merges_of(parent_ids: tuple[int, ...]) -> tuple[bool, list[int]]:
+        """Whether these are several listed parents, and the merges nearest to them."""
+        parents = [one for one in parent_ids if one in layout.segments]
+        return len(parents) > 1, list(dict.fromkeys(near for one in parents if (near := nearest[one]) is not None))
+
     for one in by_descent(layout):
-        parents = [parent.segment_id for parent in layout.parents(layout.segments[one])]
-        merges = dict.fromkeys(near for parent in parents if (near := nearest[parent]) is not None)
-        if len(parents) > 1:
-            above[one], nearest[one] = list(merges), one
+        several, merges = merges_of(layout.segments[one].parent_ids)
+        if several:
+            above[one], nearest[one] = merges, one
         else:
             nearest[one] = next(iter(merges), None)
     depths = dict.fromkeys(above, 0)

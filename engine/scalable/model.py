@@ -77,12 +77,22 @@ class Layout(Struct, frozen=True):
         return tuple(self.segments[parent] for parent in segment.parent_ids if parent in self.segments)
 
     def children(self) -> dict[int, list[int]]:
-        """The children of the segments that have some, by the parents that they list."""
-        children: dict[int, list[int]] = {}
+        """The children of the segments that have some, by the parents that they list.
+
+        Segments that have the same several parents are children of a knot, a negative number, and that is a child of
+        each parent: of a migrated topic every partition is a parent of every segment. O(segments + distinct parents).
+        """
+        by_parents: dict[tuple[int, ...], list[int]] = {}
         for segment in self.segments.values():
-            for parent in segment.parent_ids:
+            by_parents.setdefault(segment.parent_ids, []).append(segment.segment_id)
+        children: dict[int, list[int]] = {}
+        for knot, (parents, siblings) in enumerate(by_parents.items(), start=1):
+            knotted = len(parents) > 1 and len(siblings) > 1
+            if knotted:
+                children[-knot] = siblings
+            for parent in parents:
                 if parent in self.segments:
-                    children.setdefault(parent, []).append(segment.segment_id)
+                    children.setdefault(parent, []).extend([-knot] if knotted else siblings)
         return children
 
     def ancestors(self, *segment_ids: int) -> tuple[int, ...]:
@@ -103,7 +113,8 @@ class Layout(Struct, frozen=True):
         while generation:
             generation = [one for one in generation if one in self.segments and one not in met]
             met.update(dict.fromkeys(generation))
-            generation = [near for one in generation for near in neighbours(self.segments[one])]
+            # Segments of one origin have the same neighbours.
+            generation = [near for each in {neighbours(self.segments[one]): 0 for one in generation} for near in each]
         return tuple(met)
 
 

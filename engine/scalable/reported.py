@@ -80,7 +80,7 @@ def held_back_by(layout: Layout, drained: Collection[int]) -> dict[int, int]:
             below = dict.fromkeys(child for one in generation for child in children.get(one, ()))
             generation = [one for one in below if one not in causes]
             causes |= dict.fromkeys(generation, root)
-    return {one: root for one, root in causes.items() if one not in drained}
+    return {one: root for one, root in causes.items() if one in layout.segments and one not in drained}
 
 
 def _below(children: Mapping[int, Sequence[int]], starts: Iterable[int], met: set[int]) -> set[int]:
@@ -98,7 +98,8 @@ def _above(layout: Layout, segment_id: int, searched: set[int]) -> set[int]:
     found: set[int] = set()
     generation = [segment_id]
     while generation:
-        above = {one.segment_id for each in generation for one in layout.parents(layout.segments[each])}
+        families = {layout.segments[one].parent_ids for one in generation}
+        above = {one for parents in families for one in parents if one in layout.segments}
         generation = list(above - searched - {segment_id})
         searched.update(generation)
         found.update(generation)

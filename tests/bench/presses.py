@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +24,15 @@ from textual.widgets import Input
 from engine.admin.facts import WrittenLoad
 from engine.admin.shed_inputs import ShedInputs
 from engine.cluster.producers.state import ProducerPlan
+from engine.cluster.scalable.evolve import begun_topic
+from engine.cluster.scalable.group import Group, settled
+from engine.cluster.scalable.opening import seen_event, statistics_of
+from engine.cluster.scalable.running import created
+from engine.cluster.scalable.state import ScalableTopic
+from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
+from engine.errors import Rejection
+from engine.scalable.coordinator import Coordinator
 from engine.scenarios.opening import Opened, open_moments
 from engine.scenarios.synthetic import synthetic_keys, synthetic_producers, synthetic_state
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
@@ -45,6 +53,7 @@ from tui.keys.bindings import BINDINGS as OF_KEYS
 from tui.kit.session import Session
 from tui.producers.bindings import BINDINGS as OF_PRODUCERS
 from tui.reported.screen import BINDINGS as OF_REPORTED
+from tui.scalable.bindings import BINDINGS as OF_SCALABLE
 from tui.sources.fleet_results import read_results
 
 MOVES: Final = ("down", "up", "pagedown", "pageup", "question_mark")
@@ -62,6 +71,7 @@ class Size:
     """How large what is shown is, how often each key is pressed, and every how many-th key of a screen is."""
 
     topics: int = 1_000
+    segments: int = 1_000
     consumers: int = 100
     message_keys: int = 1_000
     producers: int = 100
@@ -118,6 +128,11 @@ def places(size: Size, folder: Path) -> tuple[Place, ...]:
             OF_BUNDLES,
             ("b",),
         ),
+        Place(
+            f"scalable, {size.segments:,} segments x {size.segments:,} consumers",
+            lambda: _scalable(size.segments),
+            OF_SCALABLE,
+        ),
         Place(f"brokers, {size.brokers} x {size.brokers} bundles", lambda: _brokers(size.brokers), OF_BROKERS),
         Place(f"fleet, {size.fleet:,} subscriptions", lambda: _fleet(folder, size.fleet), OF_FLEET),
     )
@@ -125,6 +140,20 @@ def places(size: Size, folder: Path) -> tuple[Place, ...]:
 
 def _app(opened: Opened) -> RingsideApp:
     return RingsideApp(Session(Timeline.start(opened.state, opened.seed, "bench")), animate=False)
+
+
+def _scalable(segments: int) -> RingsideApp:
+    begun = created("topic://bench/wide/topic", segments)
+    assert not isinstance(begun, Rejection)
+    names = {f"worker-{at:04}": True for at in range(segments)}
+    dealt = Coordinator(begun.layout, True, False, names).with_layout(begun.layout)
+    read = replace(begun, groups={"billing": settled(Group("STREAM", dealt), begun.now_ms)})
+    printed = seen_event(
+        begun.topic, begun.layout, statistics_of(read), begun.clocks, now_ms=begun.now_ms, max_buckets=1024
+    )
+    topic = begun_topic(printed)
+    assert isinstance(topic, ScalableTopic), topic
+    return RingsideApp(Session(Timeline.start(ClusterState(scalable_topics=(topic,)), 0, "bench")), animate=False)
 
 
 def _reported(topics: int) -> RingsideApp:

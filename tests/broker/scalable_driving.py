@@ -316,8 +316,14 @@ class ScalableDriven:
     # comparing
 
     def _compare_deal(self, running: Running) -> None:
-        expected = deal_facts(statistics_of(running))
-        observed = self.settled(lambda: deal_facts(self.reading().printed()), lambda seen: seen == expected)
+        # Nothing stores a CHECKPOINT group: after its last close brokers list it or not, by which thread is first.
+        ended = {name for name, group in running.groups.items() if group.kind == CHECKPOINT and not group.names}
+
+        def facts_of(statistics: TopicStatistics) -> dict[str, object]:
+            return {name: facts for name, facts in deal_facts(statistics).items() if name not in ended}
+
+        expected = facts_of(statistics_of(running))
+        observed = self.settled(lambda: facts_of(self.reading().printed()), lambda seen: seen == expected)
         for name, facts in expected.items():
             self.require("deal", facts, observed.get(name))
         assert observed.keys() == expected.keys()

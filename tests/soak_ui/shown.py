@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from unicodedata import combining, normalize
 
+from msgspec import to_builtins
 from rich.cells import cell_len
 from textual.screen import Screen
 from textual.widgets import Tooltip
@@ -16,6 +17,7 @@ from textual.widgets._toast import Toast
 from engine.text import counted
 from engine.views.bundles.model import BalanceView
 from engine.views.bundles.view import balance_frame, balance_view
+from engine.views.scalable.dashboard import SegmentLine
 from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
 from tests.soak_ui.terminal import Picture
 from tui.bundles.screen import BundlesScreen
@@ -31,8 +33,10 @@ from tui.kit.screen import DashboardScreen
 from tui.kit.session import Session
 from tui.kit.wording import safe_name
 from tui.producers.words import producers_hint
+from tui.scalable.screen import ScalableScreen
 
 Document = Mapping[str, Any]
+Row = TypeVar("Row")
 
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "dashboard": {
@@ -44,8 +48,13 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "drain": "draining",
     },
     "producers": {"open": "opened", "sent": "sent_msgs", "wait": "pending_msgs", "of": "known"},
+    "scalable": {"unacked": "unacked"},
 }  # fmt: skip
 """The headings of numbers, and which member of a row each is."""
+SEGMENT_NUMBERS: Final[Mapping[str, str]] = {
+    "segment": "segment", "buckets": "buckets", "backlog": "backlog", "score": "score", "in/s": "msg_rate_in",
+    "out/s": "msg_rate_out",
+}  # fmt: skip
 SORTED: Final = "^v"
 """The signs behind the heading that rows are sorted by: with the smallest first, with the largest first."""
 FORECAST_TOPICS: Final = 2_000
@@ -79,8 +88,11 @@ def differences(screen: Screen[Any], picture: Picture, twin: Session, document: 
     }
     if type(screen).__name__ != kinds[kind]:
         return f"front: {type(screen).__name__} is in front, the journal is about {kind}"
-    if kind == "scalable":
-        return ""  # its tables are those of one subscription, and no document has that choice
+    scalable = shown_in(twin).scalable_view_of(screen.group) if isinstance(screen, ScalableScreen) else None
+    if scalable is not None:  # its tables are those of one subscription, and no document has that choice
+        document = to_builtins(
+            {"status": scalable.status, "consumers": scalable.consumers, "events": scalable.happenings}
+        )
     rows = document["producers" if kind == "producers" else "consumers"]
     expected = screen.list_panel.filter_text.casefold()
     listed = [row for row in rows if expected in row["name"].casefold()] if expected else rows
@@ -88,6 +100,7 @@ def differences(screen: Screen[Any], picture: Picture, twin: Session, document: 
     if sorted_as_shown is None:
         return f"{type(screen).__name__} order: {screen.list_panel.table.order} has other rows than {len(listed)}"
     looks: tuple[Callable[[], str], ...] = (
+        lambda: _segments(screen, picture, scalable.segments) if scalable is not None else "",
         lambda: _status(screen, picture, document),
         lambda: _titles(screen, picture, document, listed, len(rows)),
         lambda: _table(screen, picture, COLUMNS[kind], sorted_as_shown),
@@ -198,7 +211,7 @@ def _is_name(row: Document, shown: str, ascii_only: bool) -> bool:
 
 def _sentence(screen: Dashboard, picture: Picture, twin: Session) -> str:
     kind, _ = screen.sentence
-    if kind != "hint":
+    if kind != "hint" or isinstance(screen, ScalableScreen):
         return ""
     text = "".join(line.text() for line in lines_of(screen, picture, screen.query_one("#sentence")))
     expected = _hint(screen, twin)
@@ -233,6 +246,8 @@ def _hint(screen: Dashboard, twin: Session) -> str:
 
 
 def _events(screen: Dashboard, picture: Picture, document: Document) -> str:
+    if isinstance(screen, ScalableScreen):
+        return ""  # its lines have times, not steps
     table = screen.query_one("#events", LineTable)
     newest_first = document["events"][::-1]
     for at, line in zip(count(int(table.scroll_offset.y)), lines_of(screen, picture, table), strict=False):
@@ -265,6 +280,30 @@ def _bundles(namespaces: Sequence[Document]) -> Iterator[Document]:
         left += bundle["children"]
 
 
+def _segments(screen: Dashboard, picture: Picture, segments: Sequence[SegmentLine]) -> str:
+    table: RowsTable[SegmentLine] = screen.query_one("#segments", RowsTable)
+    rows = _sorted_rows(table, segments, lambda row: row.segment)
+    if rows is None:
+        return f"segments order: {table.order} has other rows than {len(segments)}"
+    heading, *lines = lines_of(screen, picture, table) or [Line(())]
+    ends = {word.rstrip(SORTED): end - (word[-1] in SORTED) for word, _, end in headings(heading)}
+    for at, line in zip(count(int(table.scroll_offset.y)), lines, strict=False):
+        if at >= len(rows):
+            if line.text().strip():
+                return f"segments: {line.text().strip()!r} below the last of {len(rows)} rows"
+            continue
+        row = rows[at]
+        texts = {"range": row.range, "state": row.state}
+        words = line.text().split()
+        if any(word in ends and text not in words for word, text in texts.items()):
+            return f"segments: row {at} is {texts}, shown {line.text()!r}"
+        for word in SEGMENT_NUMBERS.keys() & ends.keys():
+            value, shown = getattr(row, SEGMENT_NUMBERS[word]), number_before(line, ends[word])
+            if not (shown in ("–", "-") if value is None else says(shown, value)):
+                return f"segments: {word} of {row.segment} is {value}, shown {line.text()!r}"
+    return ""
+
+
 def _forecast(screen: BundlesScreen, picture: Picture, twin: Session) -> str:
     state = twin.timeline.state
     # A script may go on below: the forecast is of the state that it was opened on.
@@ -277,7 +316,7 @@ def _forecast(screen: BundlesScreen, picture: Picture, twin: Session) -> str:
         return f"forecast: {view} for {screen._namespace}"
     frame = balance_frame(view, view.trees[screen.algorithm].algorithm, screen.cycle)
     table = screen.query_one("#tree", RowsTable)
-    rows = _sorted_rows(table, frame.rows)
+    rows = _sorted_rows(table, frame.rows, lambda row: (row.range_text, row.split_in))
     if rows is None:
         return f"BundlesScreen order: {table.order} has other rows than {len(frame.rows)}"
     title = title_of(screen, picture, table)
@@ -300,13 +339,13 @@ def _forecast(screen: BundlesScreen, picture: Picture, twin: Session) -> str:
     return ""
 
 
-def _sorted_rows(table: RowsTable[Any], rows: Sequence[Any]) -> Sequence[Any] | None:
+def _sorted_rows(table: RowsTable[Row], rows: Sequence[Row], key: Callable[[Row], Any]) -> Sequence[Row] | None:
     """The rows as the table says that it has sorted them; None if it has lost or doubled one."""
     if not table.order.key:
         return rows
-    by_range = {(row.range_text, row.split_in): row for row in rows}
-    shown = [(row.range_text, row.split_in) for row in table.listed]
-    return [by_range[each] for each in shown] if sorted(shown) == sorted(by_range) else None
+    by_key = {key(row): row for row in rows}
+    shown = [key(row) for row in table.listed]
+    return [by_key[each] for each in shown] if sorted(shown) == sorted(by_key) else None
 
 
 def _whole(text: str) -> int:

@@ -10,6 +10,7 @@ from math import inf
 import pytest
 from textual.events import Paste
 
+from engine.views.scalable.dashboard import ScalableDashboard
 from tests.soak_ui import __main__ as command
 from tests.soak_ui import judging, loop
 from tests.soak_ui.choosing import Chooser
@@ -21,6 +22,7 @@ from tests.soak_ui.steps import messages_of, pasted, session_of
 from tests.soak_ui.twin import disagreement
 from tui.failover.dialogs import AddConsumerScreen
 from tui.failover.screen import MainScreen
+from tui.scalable.screen import ScalableScreen
 from tui.sources.sessions import SessionSaver
 
 KEYS_OF_TEST = 250
@@ -86,6 +88,18 @@ def test_a_planted_block_of_the_event_loop_is_found_and_shrunk(monkeypatch: pyte
     finding = shrunk_finding("a", judging.LIMIT_SECONDS)
     assert finding.failure.kind == "blocks"
     assert finding.session.keys <= FEW
+
+
+def test_a_stale_table_of_segments_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table keeps what it listed first."""
+    listing = ScalableScreen._list_segments
+    first: dict[ScalableScreen, ScalableDashboard] = {}
+    monkeypatch.setattr(
+        ScalableScreen, "_list_segments", lambda screen, view: listing(screen, first.setdefault(screen, view))
+    )
+    outcome = play("scalable-sharing", (120, 40), Chooser("m", 60, check_every=2), disagreement)
+    assert outcome.failure is not None
+    assert outcome.failure.text.startswith("ScalableScreen segments")
 
 
 def random_session(seed: str, keys: int) -> Outcome:

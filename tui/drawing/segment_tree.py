@@ -44,19 +44,27 @@ def draw_tree(
         canvas = Canvas(width, height, NO_COLOUR, NO_COLOUR)
     else:
         canvas = Canvas(width, height, pack(palette.text), pack(palette.background))
-    newest = max((block.generation for block in blocks), default=0)
+    by_generation: dict[int, list[Block]] = {}
+    for block in blocks:
+        by_generation.setdefault(block.generation, []).append(block)
+    newest = max(by_generation, default=0)
     shown = min(newest + 1, max(1, width // LEAST_WIDTH))
     oldest = newest + 1 - shown
+    # Of segments that fall on the same cells one is seen: the last, or the marked one.
+    places: dict[tuple[int, int, int, int], Block] = {}
     for generation in range(oldest, newest + 1):
         left = (generation - oldest) * width // shown
         right = (generation - oldest + 1) * width // shown
-        for lane, lanes, block in _lanes(one for one in blocks if one.generation == generation):
+        for lane, lanes, block in _lanes(by_generation.get(generation, ())):
             begin = left + lane * (right - left) // lanes
             end = max(begin + 1, left + (lane + 1) * (right - left) // lanes - (1 if right - left > 2 * lanes else 0))
             top = block.start * height // RING
             bottom = max(top + 1, (block.end + 1) * height // RING)
             place = begin, end, top, bottom
-            _paint(canvas, block, place, palette, ascii_only=ascii_only, marked=block.name == marked)
+            if place not in places or places[place].name != marked:
+                places[place] = block
+    for place, block in places.items():
+        _paint(canvas, block, place, palette, ascii_only=ascii_only, marked=block.name == marked)
     return canvas
 
 

@@ -98,7 +98,8 @@ def _whole(rows: Sequence[Any], column: TableColumn) -> int:
     """The width at which nothing of a column is shortened, with its gap and the sign of the order."""
     if column.kind is Kind.BAR:
         return _BAR
-    longest = max((cell_len(value_text(getattr(each, column.name), column.kind)) for each in rows), default=0)
+    values = {getattr(each, column.name) for each in rows}
+    longest = max((cell_len(value_text(value, column.kind)) for value in values), default=0)
     return min(max(longest, len(column.heading) + 1) + 1, _MOST)
 
 

@@ -63,8 +63,9 @@ class HelpScreen(RingsideModal[None]):
 
     def compose_box(self) -> ComposeResult:
         half = (len(self._groups) + 1) // 2
-        with Vertical(classes="dialog -wide"), VerticalScroll(), ItemGrid(min_column_width=46):
-            for groups in (self._groups[:half], self._groups[half:]):
+        columns = [groups for groups in (self._groups[:half], self._groups[half:]) if groups]
+        with Vertical(classes="dialog -wide"), VerticalScroll(), ItemGrid(min_column_width=46 if columns[1:] else None):
+            for groups in columns:
                 yield KeyLines(groups)
 
     def on_mount(self) -> None:

@@ -80,6 +80,7 @@ class Performer(Protocol):
     def set_interval(self, interval: float, callback: Callable[[], None]) -> Timer: ...
     def complain(self, rejection: Rejection | str | None) -> None: ...
     def show_ring_as(self, view: str) -> None: ...
+    def show_migration(self, opens: bool) -> None: ...
     def select_text(self, text: str) -> None: ...
 
 
@@ -176,7 +177,9 @@ class Playback:
                 self.stage.captioned = self._store.timeline
                 self._performer.complain(None if self._expects_refusal else refused)
             case Show(view):
-                self._performer.show_ring_as(view)
+                self._performer.show_migration(view == "migration")
+                if view != "migration":
+                    self._performer.show_ring_as(view)
             case Select(text):
                 self._performer.select_text(text)
             case Expectation() if action.kind != "refused":

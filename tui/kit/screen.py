@@ -116,6 +116,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     ready = False
     """Whether there are panels that can show something."""
     _shown: AnyView | None = None
+    _preview: HelpScreen | None = None
     _shown_of: Shown | None = None
     """The store's ``shown`` that ``_shown`` is the view of."""
 
@@ -188,6 +189,15 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     def show_ring_as(self, view: str) -> None:
         """Take the view that a script shows."""
+
+    def show_migration(self, opens: bool) -> None:
+        """Open the preview of a migration, or close it, as a script says."""
+        if self._preview is not None and self.app.screen is self._preview:
+            self._preview.dismiss()
+        self._preview = None
+        topic = min(self.store.shown.topics, default="") if opens else ""
+        if topic:
+            self.complain(self._show_migration(topic))
 
     def select_text(self, text: str) -> None:
         """Put the cursor on what a script selects."""
@@ -322,7 +332,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if isinstance(view, Rejection):
             return view
         lines = [KeyHelp(safe_name(one.label), safe_name(one.text)) for one in migration_points(view)]
-        self.app.push_screen(HelpScreen([(f"{safe_name(topic)} once it is scalable", lines)], title="migration"))
+        self._preview = HelpScreen([(f"{safe_name(topic)} once it is scalable", lines)], title="migration")
+        self.app.push_screen(self._preview)
         return None
 
     # the prompt

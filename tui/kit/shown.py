@@ -319,7 +319,8 @@ class Shown:
         before = before or migration.classic_topic_of(state, topic)
         if before is None:
             return Rejection("NotFound", f"there is no topic {topic!r} here", "topic")
-        return migration.migration_view(before, migration.known_keys_of(state, topic))
+        keys, routing = migration.known_keys_of(state, topic), migration.routing_of(state, topic)
+        return migration.migration_view(before, keys, routing)
 
     # partitions, bundles
 

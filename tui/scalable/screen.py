@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -41,6 +42,7 @@ from engine.views.scalable.model import ScalableView
 from engine.views.scalable.words import next_step_lines
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
+from tui.kit.background import in_background, run_beside
 from tui.kit.event_list import EventList
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import LineTable, RowsTable
@@ -65,6 +67,9 @@ SEGMENT_LEGEND: Final[Group] = (
         KeyHelp("tree", "oldest left; faded: sealed, stroked: waits"),
     ),
 )
+
+MOST_AT_ONCE: Final = 200
+"""Answers about more segments are computed beside the screen."""
 
 
 class ScalableScreen(DashboardScreen[ScalableDashboard]):
@@ -95,7 +100,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     group = ""
     """The subscription of the topic that is shown, "" for its first one."""
     _asked = ""
-    """What the side place answers: a word of ``_answer``, with ``topic`` as its key."""
+    """What the side place answers: a word of ``_question``, with ``topic`` as its key."""
 
     def compose_status(self) -> Widget:
         return StatusLine(scalable_status_parts, id="status").data_bind(ScalableScreen.status, ScalableScreen.saved)
@@ -313,26 +318,41 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
             "changes": f"what a change of segment {about} moves",
             "heirs": f"if {shorten_middle(safe_name(about), 30)} goes",
         }
-        self.side.explain(self._answer(), title=titles[asked])
+        self.side.explain(self._remarks_now(), title=titles[asked])
 
-    def _answer(self) -> tuple[Remark, ...]:
-        view = self.now
+    def _remarks_now(self) -> tuple[Remark, ...]:
+        """The answer, or what is shown until that of a large topic is computed."""
+        answer = self._question()
+        if len(self.now.segments) <= MOST_AT_ONCE:
+            return remarks_of(answer())
+        run_beside(self, partial(self._answer_later, answer), group="answer", exclusive=True)
+        return (Remark("", "being computed"),)
+
+    async def _answer_later(self, answer: Callable[[], Sequence[Point]]) -> None:
+        view, question = self.now, (self._asked, self.topic)
+        points = await in_background(answer)
+        if self.is_current and view is self.now and question == (self._asked, self.topic):
+            self.remarks = remarks_of(points)
+
+    def _question(self) -> Callable[[], Sequence[Point]]:
+        """What computes the answer, of values that stay as they are."""
+        view, about = self.now, self.topic
         match self._asked:
             case "key":
-                return remarks_of(key_points(view, self.topic))
+                return partial(key_points, view, about)
             case "why":
-                return remarks_of(why_points(view))
+                return partial(why_points, view)
             case "ahead":
-                return remarks_of(next_points(view))
+                return partial(next_points, view)
             case "diff":
                 before = self._step_before()
-                return remarks_of(step_points(before, view.view)) if before is not None else ()
+                return partial(step_points, before, view.view) if before is not None else tuple
             case "changes":
-                return remarks_of(change_points(view, int(self.topic)))
-        return remarks_of(heir_points(view, self.topic))
+                return partial(change_points, view, int(about))
+        return partial(heir_points, view, about)
 
     def explain_again(self) -> None:
-        self.remarks = self._answer()
+        self.remarks = self._remarks_now()
 
     @on(ExplainPanel.Closed)
     def _answer_closed(self) -> None:

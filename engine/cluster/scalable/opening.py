@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 import msgspec
@@ -66,7 +66,7 @@ def running_of(event: ScalableSeen) -> Running | str:
     if len(segments) > MAX_SEGMENTS or sum(one.buckets for one in segments) > MAX_BUCKETS:
         return f"{event.topic!r} has too many segments or buckets"
     if any(
-        key != one.segment_id or not 0 <= one.hash_range.start <= one.hash_range.end < RING_SIZE
+        key != one.segment_id or key < 0 or not 0 <= one.hash_range.start <= one.hash_range.end < RING_SIZE
         for key, one in layout.segments.items()
     ):
         return f"{event.topic!r} has a segment beyond the ring, or under another id"
@@ -151,7 +151,8 @@ def statistics_of(running: Running) -> TopicStatistics:
     settings = running.settings
     policy = AutoScalePolicy(**{name: getattr(settings, name) for name in OVERRIDABLE})
     parts = (running.layout, running.loads, running.owners)
-    segments = _listed.get(parts, (running.topic, running.now_ms), lambda: _list(running))
+    # Only the ages of load records pass with time.
+    segments = _listed.get(parts, (running.topic, running.now_ms if running.loads else None), lambda: _list(running))
     return TopicStatistics(
         controllerBroker=running.controller,
         autoScale=AutoScale(
@@ -162,12 +163,16 @@ def statistics_of(running: Running) -> TopicStatistics:
             instant(running.clocks.last_rebucket_ms),
         ),
         layout=ListedLayout(running.layout.epoch, None, segments),
-        subscriptions={name: _printed(group) for name, group in running.groups.items()},
+        subscriptions={
+            name: _subscriptions.get((group,), (), partial(_printed, group)) for name, group in running.groups.items()
+        },
     )
 
 
 _listed: Remembered[dict[str, ListedSegment]] = Remembered()
 """Consumers come, go and acknowledge without changing them."""
+_subscriptions: Remembered[TopicSubscription] = Remembered()
+"""Time passes without changing them."""
 
 
 def _list(running: Running) -> dict[str, ListedSegment]:

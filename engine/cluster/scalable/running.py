@@ -367,18 +367,17 @@ def _group_at(running: Running, subscription: str) -> Running:
 
 def _pruned(running: Running) -> Running:
     """One round of pruning: sealed segments without listed parents that no subscription needs any more."""
-    layout = running.layout
-    gone: list[int] = []
-    for segment in prunable(layout, running.now_ms, RETENTION_MS):
-        if all(group.backlog(segment.segment_id) == 0 for group in running.groups.values()):
-            after = prune(layout, segment.segment_id)
-            assert isinstance(after, Layout), after
-            layout = after
-            gone.append(segment.segment_id)
+    gone = tuple(
+        one.segment_id
+        for one in prunable(running.layout, running.now_ms, RETENTION_MS)
+        if all(group.backlog(one.segment_id) == 0 for group in running.groups.values())
+    )
     if not gone:
         return running
+    layout = prune(running.layout, *gone)
+    assert isinstance(layout, Layout), layout
     groups = {name: with_layout(group, layout, running.now_ms) for name, group in running.groups.items()}
-    said = Happening(running.now_ms, "pruned", tuple(gone), by_itself=True)
+    said = Happening(running.now_ms, "pruned", gone, by_itself=True)
     return _with_groups(replace(running, layout=layout), groups).said(said)
 
 

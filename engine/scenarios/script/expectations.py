@@ -43,7 +43,13 @@ from engine.scenarios.script.feature_expectations import (
     producer_text_unmet,
 )
 from engine.scenarios.script.model import Expectation
-from engine.scenarios.script.scalable_expectations import SCALABLE_FORMS, scalable_number, scalable_text_unmet
+from engine.scenarios.script.scalable_expectations import (
+    MIGRATED,
+    SCALABLE_FORMS,
+    migrated_number,
+    scalable_number,
+    scalable_text_unmet,
+)
 from engine.views.failover.dashboard import dashboard_view, topic_explanation
 from engine.views.failover.model import BundleNode, ConsumerRow, DashboardView, RuleInForce
 from engine.views.keys.words import VERDICTS
@@ -66,6 +72,8 @@ _LISTED: Final[Mapping[str, tuple[int, Sequence[str]]]] = {
 }
 """Kind -> which of its words is one of a list, and the list."""
 
+_AHEAD: Final = frozenset({*BALANCE_FORMS, *MIGRATED})
+"""What is not so yet."""
 _OF_BUNDLES: Final = frozenset({"bundles", "bundle", "topics", "rate"})
 
 # Kind -> how many words name the subject, and whether a comparison follows.
@@ -87,6 +95,7 @@ _FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     **KEY_FORMS,
     **PRODUCER_FORMS,
     **SCALABLE_FORMS,
+    **MIGRATED,
 }
 
 
@@ -142,8 +151,8 @@ def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -
 
 def judged(expectation: Expectation, timeline: Timeline, subscription: int = 0) -> tuple[str, float | None]:
     """The same with the number that came, None where no number is expected or there is none."""
-    if expectation.kind in BALANCE_FORMS:
-        return _judged_forecast(expectation, timeline)
+    if expectation.kind in _AHEAD:
+        return _judged_ahead(expectation, timeline)
     scalable = _scalable_topic(timeline, subscription, expectation.kind)
     if scalable:
         reason = scalable_text_unmet(expectation.kind, expectation.subject, timeline, scalable)
@@ -192,7 +201,9 @@ def _unmet_words(expectation: Expectation, timeline: Timeline, subscription: int
             )
 
 
-def _judged_forecast(expectation: Expectation, timeline: Timeline) -> tuple[str, float | None]:
+def _judged_ahead(expectation: Expectation, timeline: Timeline) -> tuple[str, float | None]:
+    if expectation.kind in MIGRATED:
+        return _compared(expectation, migrated_number(expectation.subject[0], timeline))
     if not expectation.operator:
         return balance_text_unmet(expectation.subject, timeline.state), None
     return _compared(expectation, balance_number(expectation.subject, timeline.state))

@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 from engine.cluster.producers.state import ProducerPlan
 
-ViewName = Literal["ring", "map", "focus"]
-VIEW_NAMES: Final[tuple[ViewName, ...]] = ("ring", "map", "focus")
+ViewName = Literal["ring", "map", "focus", "migration"]
+VIEW_NAMES: Final[tuple[ViewName, ...]] = ("ring", "map", "focus", "migration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """``view ring|map|focus``: how the hash space is drawn."""
+    """``view ring|map|focus``: how the hash space is drawn; ``migration``: what the topic would be once scalable."""
 
     view: ViewName
 

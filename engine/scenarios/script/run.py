@@ -75,6 +75,7 @@ SHIPPED_SCRIPTS: Final = (
     "scalable-load",
     "scalable-rebucket",
     "scalable-blocked",
+    "scalable-preview",
     "scalable-migrate",
 )
 MAX_BYTES: Final = 4 * 1024 * 1024

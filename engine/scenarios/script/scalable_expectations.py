@@ -10,6 +10,8 @@
     expect stuck = N                                 expect backlog = N, expect unacked CONSUMER = N
     expect idle = N, expect consumers = N            expect epoch = N
 
+    expect migrated KEY = ID         (its segment once the classic topic is migrated)
+
 Owner, waiting, idle, consumers and unacked are written as for other subscriptions. They are about the first
 subscription of the topic.
 """
@@ -20,7 +22,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from engine.cluster.timeline import Timeline
+from engine.errors import Rejection
 from engine.views.scalable.dashboard import ScalableDashboard, keys_answered, scalable_dashboard
+from engine.views.scalable.migration import classic_topic_of, migration_view, routing_of
 
 SCALABLE_FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "segments": (0, True, "expect segments = N"),
@@ -36,6 +40,18 @@ SCALABLE_FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     "scaling": (1, False, "expect scaling REASON|none"),
 }
 """Kind -> how many words name the subject, whether a comparison follows, how it is written."""
+MIGRATED: Final = {"migrated": (1, True, "expect migrated KEY = ID")}
+
+
+def migrated_number(key: str, timeline: Timeline) -> float | str:
+    """The segment of a key once the first topic is migrated, or why it has none."""
+    topic = min(timeline.state.topics, default="")
+    before = classic_topic_of(timeline.state, topic)
+    if before is None:
+        return "there is no classic topic"
+    keys = [key.encode("utf-8", "surrogatepass")]
+    view = migration_view(before, keys, routing_of(timeline.state, topic))
+    return view.message if isinstance(view, Rejection) else view.keys[0].segment
 
 
 def scalable_text_unmet(kind: str, subject: tuple[str, ...], timeline: Timeline, topic: str) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Annotated, Final
 
 from engine.admin.moments import Moment
@@ -133,7 +134,19 @@ class ScalableDashboard:
     running: Running
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What of it follows from the segments and the subscription that is shown; remembered while time passes."""
+
+    pieces: tuple[Piece, ...]
+    tree: tuple[TreeSegment, ...]
+    segments: tuple[SegmentLine, ...]
+    consumers: tuple[ConsumerLine, ...]
+
+
 _views: Remembered[ScalableView] = Remembered()
+_drawn: Remembered[Drawn] = Remembered()
+_UNNUMBERED: Final[Mapping[str, int]] = {}
 
 
 def scalable_dashboard(
@@ -157,11 +170,9 @@ def scalable_dashboard(
     names = [one.name for one in view.subscriptions]
     chosen = next((one for one in view.subscriptions if one.name == subscription), None)
     row = chosen or next(iter(view.subscriptions), None)
-    numbers = _numbers(running, row)
-    pieces = _pieces(view, row, numbers)
-    readers = _readers(row, numbers)
-    waiting = {wait.segment for wait in row.waits} if row is not None else set()
-    undrained = {wait.ancestor for wait in row.waits} if row is not None else set()
+    group = running.groups.get(row.name) if row is not None else None
+    numbers = group.numbers if group is not None else _UNNUMBERED
+    drawn = _drawn.get((view.segments, row, numbers), (), lambda: _new_drawn(view.segments, row, numbers))
     return ScalableDashboard(
         status=ScalableStatus(
             topic,
@@ -180,10 +191,10 @@ def scalable_dashboard(
         notices=tuple(notes),
         view=view,
         subscription=row,
-        pieces=pieces,
-        tree=_tree(view, waiting, undrained, readers),
-        segments=tuple(_segment_line(one, waiting, undrained, readers) for one in view.segments),
-        consumers=tuple(_consumer_line(one, numbers) for one in (row.consumers if row is not None else ())),
+        pieces=drawn.pieces,
+        tree=drawn.tree,
+        segments=drawn.segments,
+        consumers=drawn.consumers,
         happenings=running.log,
         running=running,
     )
@@ -238,15 +249,21 @@ def keys_answered(dashboard: ScalableDashboard, keys: tuple[str, ...]) -> Scalab
     return simulated_view(dashboard.running, keys)
 
 
-def _numbers(running: Running, row: SubscriptionRow | None) -> dict[str, int]:
-    """The numbers of consumers, for letters and colours; they stay when others come and go."""
-    if row is None:
-        return {}
-    group = running.groups.get(row.name)
-    numbers = dict(group.numbers) if group is not None else {}
-    for one in row.consumers:
+def _new_drawn(segments: tuple[SegmentRow, ...], row: SubscriptionRow | None, known: Mapping[str, int]) -> Drawn:
+    # The numbers of consumers, for letters and colours, stay when others come and go.
+    numbers = dict(known)
+    consumers = row.consumers if row is not None else ()
+    for one in consumers:
         numbers.setdefault(one.name, len(numbers))
-    return numbers
+    readers = _readers(row, numbers)
+    waiting = {wait.segment for wait in row.waits} if row is not None else set()
+    undrained = {wait.ancestor for wait in row.waits} if row is not None else set()
+    return Drawn(
+        _pieces(segments, row, numbers),
+        _tree(segments, waiting, undrained, readers),
+        tuple(_segment_line(one, waiting, undrained, readers) for one in segments),
+        tuple(_consumer_line(one, numbers) for one in consumers),
+    )
 
 
 def _readers(row: SubscriptionRow | None, numbers: Mapping[str, int]) -> dict[int, tuple[int, ...]]:
@@ -276,14 +293,16 @@ def _dealt(row: SubscriptionRow | None, numbers: Mapping[str, int]) -> dict[int,
     return dealt | {one: tuple(each) for one, each in buckets.items()}
 
 
-def _pieces(view: ScalableView, row: SubscriptionRow | None, numbers: Mapping[str, int]) -> tuple[Piece, ...]:
+def _pieces(
+    segments: tuple[SegmentRow, ...], row: SubscriptionRow | None, numbers: Mapping[str, int]
+) -> tuple[Piece, ...]:
     dealt, readers = _dealt(row, numbers), _readers(row, numbers)
     ancestors: dict[int, list[int]] = {}
     for wait in row.waits if row is not None else ():
         ancestors.setdefault(wait.segment, []).append(wait.ancestor)
     queue = row is not None and row.type == "QUEUE"
     pieces: list[Piece] = []
-    for one in view.segments:
+    for one in segments:
         if one.state == "ACTIVE":
             reading = readers.get(one.id, ())
             for ancestor in ancestors.get(one.id, ()):
@@ -294,13 +313,17 @@ def _pieces(view: ScalableView, row: SubscriptionRow | None, numbers: Mapping[st
 
 
 def _tree(
-    view: ScalableView, waiting: set[int], undrained: set[int], readers: Mapping[int, tuple[int, ...]]
+    segments: tuple[SegmentRow, ...], waiting: set[int], undrained: set[int], readers: Mapping[int, tuple[int, ...]]
 ) -> tuple[TreeSegment, ...]:
-    by_id = {one.id: one for one in view.segments}
+    by_id = {one.id: one for one in segments}
     generations: dict[int, int] = {}
+
+    @cache
+    def generation_below(parents: tuple[int, ...]) -> int:
+        return max((generations[one] for one in parents if one in generations), default=-1) + 1
+
     for segment_id in sorted(by_id):  # parents have smaller ids; a layout that says otherwise loses only its order
-        parents = [generations[one] for one in by_id[segment_id].parents if one in generations]
-        generations[segment_id] = max(parents, default=-1) + 1
+        generations[segment_id] = generation_below(by_id[segment_id].parents)
     return tuple(
         TreeSegment(
             one.id,
@@ -312,7 +335,7 @@ def _tree(
             one.id in waiting,
             readers.get(one.id, ()),
         )
-        for one in view.segments
+        for one in segments
     )
 
 

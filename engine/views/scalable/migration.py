@@ -183,6 +183,12 @@ def known_keys_of(state: ClusterState, name: str) -> tuple[bytes, ...]:
     return (*sent, *(key for shared in state.key_subscriptions if name in shared.topics for key in shared.keys))
 
 
+def routing_of(state: ClusterState, name: str) -> KeyRouting:
+    """How the keys of a topic of the simulation find their partition: as its Key_Shared subscriptions say."""
+    known = (shared.routing for shared in state.key_subscriptions if name in shared.topics)
+    return next((one for one in known if one is not None), JAVA_DEFAULT)
+
+
 def _subscriptions(partitions: Sequence[TopicFacts]) -> tuple[ClassicSubscription, ...]:
     found: dict[str, ClassicSubscription] = {}
     for facts in partitions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from engine.admin.moments import Moment
@@ -121,7 +122,10 @@ def scalable_view(
         epoch=layout.epoch,
         controller=statistics.controllerBroker,
         segments=_segment_rows(facts.topic, (*active, *sealed), layout, statistics, settings),
-        subscriptions=tuple(_subscription_row(one, layout, lost) for one in subscriptions),
+        subscriptions=tuple(
+            _subscription_rows.get((one,), (frozenset(lost),), partial(_subscription_row, one, layout, lost))
+            for one in subscriptions
+        ),
         readers=sum(1 for name in statistics.subscriptions if is_reader(name)),
         keys=tuple(_key_row(key, routes, layout, subscriptions) for key in keys) if routes is not None else (),
         next=_next_step(facts, layout, subscriptions, settings, now_ms),
@@ -130,24 +134,30 @@ def scalable_view(
 
 def dealt_subscriptions(statistics: TopicStatistics, layout: Layout) -> tuple[Dealt, ...]:
     """The subscriptions by name, without those of readers, each with its deal."""
-    found: list[Dealt] = []
-    for name, reported in sorted(statistics.subscriptions.items()):
-        if is_reader(name):
-            continue
-        kind = kind_of(reported)
-        drained = known_drained(layout, reported)
-        dealt = None
-        if kind != QUEUE:
-            names = [consumer.consumerName for consumer in reported.consumers]
-            group = kind == CHECKPOINT
-            dealt = deal(layout, names, drained, drain_rule=not group, checkpoint=group)
-        owners = _owners(dealt, layout) if dealt is not None else {}
-        found.append(Dealt(name, kind, reported, dealt, drained, owners))
-    return tuple(found)
+    return tuple(
+        _dealt.get((reported, layout), (name,), partial(_deal_again, name, reported, layout))
+        for name, reported in sorted(statistics.subscriptions.items())
+        if not is_reader(name)
+    )
 
 
+def _deal_again(name: str, reported: TopicSubscription, layout: Layout) -> Dealt:
+    kind = kind_of(reported)
+    drained = known_drained(layout, reported)
+    dealt = None
+    if kind != QUEUE:
+        names = [consumer.consumerName for consumer in reported.consumers]
+        group = kind == CHECKPOINT
+        dealt = deal(layout, names, drained, drain_rule=not group, checkpoint=group)
+    owners = _owners(dealt, layout) if dealt is not None else {}
+    return Dealt(name, kind, reported, dealt, drained, owners)
+
+
+_dealt: Remembered[Dealt] = Remembered()
+_subscription_rows: Remembered[SubscriptionRow] = Remembered()
 _rows: Remembered[Callable[[Segment, int | None], SegmentRow]] = Remembered()
 """By layout and listed segments: a step of consumers changes only backlogs."""
+_all_rows: Remembered[tuple[SegmentRow, ...]] = Remembered()
 
 
 def _segment_rows(
@@ -170,7 +180,7 @@ def _segment_rows(
         name = str(segment.segment_id)
         seen = [one[name].msgBacklog for one in subscriptions if name in one]
         backlogs.append(sum(seen) if seen else None)
-    return tuple(map(row, segments, backlogs))
+    return _all_rows.get((row,), (tuple(backlogs),), lambda: tuple(map(row, segments, backlogs)))
 
 
 def _segment_row(

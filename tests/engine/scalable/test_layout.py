@@ -7,8 +7,12 @@ from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.ranges import HashRange
+from engine.scalable.columns import columns_of
+from engine.scalable.dealing import waiting
 from engine.scalable.layout import (
+    MERGES_TOGETHER,
     Clocks,
+    by_descent,
     clocks_of,
     first_layout,
     merge,
@@ -108,6 +112,54 @@ def cyclic() -> Layout:
             1: Segment(1, whole, SegmentState.SEALED, (0, 7), (0,)),
         }
     )
+
+
+def migrated(partitions: int) -> Layout:
+    return sound(migrated_layout("persistent://t/n/x", partitions))
+
+
+def test_pruning_several_segments_is_pruning_one_after_another() -> None:
+    assert prune(migrated(3), 0, 2) == prune(sound(prune(migrated(3), 0)), 2)
+    for refused in (prune(migrated(3), 0, 4), prune(migrated(3), 0, 9)):
+        assert isinstance(refused, Rejection)
+
+
+def test_segments_with_the_same_parents_are_behind_one_knot() -> None:
+    assert sum(map(len, migrated(9).children().values())) == 9 + 9
+    assert by_descent(migrated(9)) == [*range(18)]
+    assert sum(map(len, migrated(1).children().values())) == 1
+    assert min(migrated(2).children()) < 0
+    halves = sound(split(sound(first_layout(1)), 0))
+    assert halves.children() == {0: [1, 2]}
+    assert sound(merge(sound(first_layout(2)), 0, 1)).children() == {0: [2], 1: [2]}
+    youngest_first = Layout(dict(reversed(migrated(2).segments.items())))
+    assert sorted(by_descent(youngest_first)[:2]) == [0, 1]
+
+
+@pytest.mark.parametrize("together", [1, 2, 3, MERGES_TOGETHER])
+def test_merges_are_counted_once_however_many_are_counted_together(
+    monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    monkeypatch.setattr("engine.scalable.layout.MERGES_TOGETHER", together)
+    layout = sound(first_layout(4))
+    for _ in range(5):
+        active = [one.segment_id for one in layout.active()]
+        layout = sound(merge(sound(merge(layout, *active[:2])), *active[2:]))
+        layout = sound(merge(layout, *(one.segment_id for one in layout.active())))
+        for _ in range(2):
+            for one in layout.active():
+                layout = sound(split(layout, one.segment_id))
+    merges = {one for one, segment in layout.segments.items() if len(segment.parent_ids) > 1}
+    assert len(merges) == 15
+    assert merge_depths(layout) == {one: len(merges.intersection(layout.ancestors(one))) for one in layout.segments}
+
+
+def test_segments_of_several_topics_wait_for_their_own_parents() -> None:
+    columns = columns_of([migrated(2), sound(first_layout(2)), migrated(3), sound(split(sound(first_layout(2)), 1))])
+    topics = columns.topic_of_each()
+    waits = waiting(columns, columns.sealed & (topics == 0))
+    assert columns.segment_ids[waits].tolist() == [3, 4, 5, 2, 3]
+    assert topics[waits].tolist() == [2, 2, 2, 3, 3]
 
 
 def test_a_cycle_of_ancestors_ends() -> None:

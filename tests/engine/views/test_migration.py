@@ -12,6 +12,7 @@ from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.routing.clients import JAVA_DEFAULT, KeyRouting
+from engine.scenarios.synthetic import synthetic_keys
 from engine.views.scalable.migration import (
     ClassicTopic,
     MigrationView,
@@ -20,6 +21,7 @@ from engine.views.scalable.migration import (
     known_keys_of,
     migration_points,
     migration_view,
+    routing_of,
 )
 from tests.engine.scalable import scenes
 
@@ -105,6 +107,18 @@ def test_a_topic_of_the_simulation_has_its_consumers_and_known_keys() -> None:
     assert keys == (b"k",)
     assert len(view_of(before, keys).keys) == 1
     assert classic_topic_of(timeline.state, "persistent://t/n/y") is None
+
+
+def test_keys_find_their_partition_as_the_subscription_says() -> None:
+    state = synthetic_keys(4, 2, partitions=4, routing=V5).state
+    (shared,) = state.key_subscriptions
+    (name,) = shared.topics
+    assert routing_of(state, name) is shared.routing
+    before = classic_topic_of(state, name)
+    assert before is not None
+    rows = view_of(before, tuple(shared.keys), routing_of(state, name)).keys
+    assert [row.partition for row in rows] == [shared.partition_of(key) for key in shared.keys]
+    assert routing_of(ClusterState(), name) == JAVA_DEFAULT
 
 
 def test_what_cannot_be_migrated() -> None:

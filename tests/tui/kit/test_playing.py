@@ -17,6 +17,7 @@ from tests.tui.screens_under_test import main_screen, run, text_of
 from tests.virtual_time import VirtualLoop
 from tui.app import RingsideApp
 from tui.drawing.ring_picture import SETTLED_S
+from tui.kit.help import HelpScreen
 from tui.kit.playing import Player
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
@@ -71,6 +72,24 @@ def test_captions_commands_views_and_selections_reach_the_screen() -> None:
         assert screen.selected == 2
         await pilot.press("space")
         assert not screen.playing
+
+    run(app, story)
+
+
+def test_a_script_opens_the_preview_of_a_migration_and_closes_it() -> None:
+    app = app_for(shipped_script("scalable-preview"))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = app.screen
+        assert isinstance(screen, DashboardScreen)
+        screen.playback.play_on(6.0)
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        assert "partition 3 → segment 7, place 3" in text_of(app)
+        screen.playback.play_on(14.0)
+        await pilot.pause()
+        assert app.screen is screen
+        assert screen.playback.stage.failed_expectations == 0
 
     run(app, story)
 
@@ -131,8 +150,7 @@ def test_shipped_scripts_play_to_their_end_without_a_failure(name: str) -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         def front() -> DashboardScreen[Any]:
-            assert isinstance(app.screen, DashboardScreen)
-            return app.screen
+            return next(one for one in reversed(app.screen_stack) if isinstance(one, DashboardScreen))
 
         while not front().playback.stage.over:
             front().playback.play_on(1.0)
