@@ -76,14 +76,13 @@ def test_a_recording_gives_the_topics_that_read_answers_finds(folder: str) -> No
     """And of each topic the same numbers from the same file."""
     answers = find_answers(RECORDINGS / folder)
     contexts = contexts_of(answers.files)
-    ours: dict[tuple[str, str], Any] = {}
+    rows = Rows()
     for file in answers.files:
-        rows = Rows()
         outcome = take_file(rows, file.path, file.name, contexts[file.name])
         # The recordings list their requests; those collections of single answers do not.
         assert outcome.outcome != WAITING or folder in ("versions", "versions-generated")
-        assert adds_up(rows)
-        ours |= {(row[0], row[16]): row for row in rows_in(rows, TOPICS)}
+    assert adds_up(rows)
+    ours = {(row[0], row[16]): row for row in rows_in(rows, TOPICS)}
     snapshot = read_answers(RECORDINGS / folder)
     assert {name for name, _ in ours} == snapshot.topics.keys()
     for name, facts in snapshot.topics.items():
