@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -302,7 +303,8 @@ def test_a_bundle_whose_numbers_cannot_be_read_costs_only_itself(tmp_path: Path)
         ("t/n/0x00000000_0x80000000", "b1:8080", 3),
         ("t/m/0x00000000_0xffffffff", "b1:8080", 0),
     ]
-    assert rows.brokers == [("b1:8080", "4.0.7", 5, 4, "load-report.json")]
+    at = datetime.fromtimestamp(0.005, UTC)
+    assert rows.brokers == [("b1:8080", "4.0.7", at, 4, "load-report.json")]
     assert aside(rows) == {"bundle_reports": 2}
     assert adds_up(rows)
 
