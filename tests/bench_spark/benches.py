@@ -167,13 +167,14 @@ class Benches:
         return folder
 
     def _job(self, name: str, source: Path, options: JobOptions) -> tuple[Spent, Spent, Path]:
-        """The first run, the best of the later ones, and the result."""
+        """The first run, the best of the later ones (of none, the first again), and the result."""
         target = self._fresh(f"out-{name}")
 
         def run() -> None:
             job_called(name)(self.spark, source, target, options)
 
-        return spent(run), best(run, self.sizes.rounds), target
+        first = spent(run)
+        return first, best(run, self.sizes.rounds) if self.sizes.rounds else first, target
 
     def _beside(
         self, what: str, cold: Spent, warm: Spent, ours: Path,

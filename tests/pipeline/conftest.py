@@ -42,6 +42,8 @@ def short_lived_jvms() -> Iterator[None]:
 def spark(short_lived_jvms: None) -> Iterator[SparkSession]:
     # Some plans are wanted with more than one task.
     settings = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+    # A Connect server that a test starts listens where it meets nobody.
+    settings |= {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0"}
     with suppress(NoJarsError):  # those who need them skip with the reason
         settings["spark.driver.extraClassPath"] = f"{jars()}/*"
     with open_session(settings=settings, cores=2, small=True) as session:

@@ -194,17 +194,6 @@ def test_a_run_has_the_forecast_in_its_summary_and_conditions(spark: SparkSessio
     assert failures_of(figures_of_summary(summary), conditions) == ["broker_usage>89 is met", "unloads>0 is met"]
 
 
-def test_a_run_without_load_reports_goes_without_the_forecast(spark: SparkSession, tmp_path: Path) -> None:
-    topic = {"msgRateIn": 1.0, "subscriptions": {}, "publishers": []}
-    save(tmp_path / "in" / "persistent%3A%2F%2Fshop%2Forders%2Fx.json", topic)
-    run(spark, "run", tmp_path / "in", tmp_path / "out")
-    summary = read_summary(fleet_results.text_of(tmp_path / "out", "summary.json"))
-    assert "balance" not in summary.jobs and summary.failed == {} and summary.worst_brokers == ()
-    with pytest.raises(InputError, match="load-report"):
-        run(spark, "balance", tmp_path / "out", tmp_path / "other")
-    assert not (tmp_path / "other" / "balance_clusters").exists()
-
-
 def test_what_cannot_be_forecast_costs_its_own_cluster_only(spark: SparkSession, tmp_path: Path) -> None:
     source, target = tmp_path / "in", tmp_path / "out"
     random_cluster(source / "good", 1, SHEDDERS[0])
@@ -239,7 +228,9 @@ def test_clusters_that_give_metrics_in_place_of_load_reports_are_forecast_each_f
     for cluster in ("eu", "us"):
         shutil.copytree(PAIR, source / cluster)
     random_cluster(source / "modular", 1, SHEDDERS[0])
-    run(spark, "run", source, target, **{"assign.policies": "pulsar", "balance.cycles": str(CYCLES)})
+    run(spark, "import", source, target)
+    run(spark, "bundles", target, target)
+    run(spark, "balance", target, target, cycles=str(CYCLES))
     inputs = read_shed_inputs(PAIR)
     for cluster in ("eu", "us"):
         check(target, cluster, forecast(inputs, CYCLES))

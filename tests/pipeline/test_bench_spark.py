@@ -25,7 +25,7 @@ SMALL = Sizes(
     document_topics=60,
     few_topics=20,
     grown=(1_000, 4_000),
-    rounds=1,
+    rounds=0,
     fleet=2_000,
 )
 

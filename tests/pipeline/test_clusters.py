@@ -14,6 +14,7 @@ from engine.cluster.owners import active_consumers
 from engine.errors import InputError
 from engine.views.fleet.difference import fleet_difference
 from engine.views.fleet.runs import result_at
+from engine.views.fleet.summary import read_summary
 from pipeline.clusters import given_clusters
 from pipeline.jobs import check_places, job_called
 from pipeline.jobs.result import JobOptions, JobResult
@@ -237,7 +238,9 @@ def test_the_row_names_the_list_that_makes_its_number_and_enter_opens_it(spark: 
         for topic, names in lists.items()
     }  # fmt: skip
     save(tmp_path / "in" / "broker-stats-topics.json", {"shop/orders": {BUNDLE: {"persistent": stats}}})
-    run(spark, "run", tmp_path / "in", tmp_path / "out")
+    run(spark, "import", tmp_path / "in", tmp_path / "out")
+    for job in ("assign", "report"):
+        run(spark, job, tmp_path / "out", tmp_path / "out")
     columns = "max_over_even, idle, lists, worst_topic, worst_consumers, worst_active, spare_msg_rate"
     (row,) = query(tmp_path / "out", f"select {columns} from {{worst_subscriptions}}")
     assert row == (4.0, 3, 10, "persistent://shop/orders/orders-x-partition-0", 4, 1, 6.0)
@@ -276,16 +279,32 @@ def test_what_is_wrong_with_the_places_is_known_without_spark(job: str, tmp_path
             check_places(job, tmp_path / "in", tmp_path / "in", JobOptions())
 
 
-def test_two_runs_without_any_finding_or_moved_partition_can_be_compared(spark: SparkSession, tmp_path: Path) -> None:
-    """And every table that a run can have is read where both runs have no row of it."""
-    save(tmp_path / "in" / "broker-stats-topics.json", {"t/n": {BUNDLE: {"persistent": {"persistent://t/n/x": {}}}}})
-    runs = []
+@pytest.fixture(scope="module")
+def quiet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two runs over one topic, with no load report, nothing to find and nothing to move."""
+    folder = tmp_path_factory.mktemp("quiet")
+    save(folder / "in" / "broker-stats-topics.json", {"t/n": {BUNDLE: {"persistent": {"persistent://t/n/x": {}}}}})
     for day in ("monday", "tuesday"):
-        run(spark, "run", tmp_path / "in", tmp_path / day, lint__pulsar="4.0.7")
-        runs.append(result_at(tmp_path / day))
+        run(spark, "run", folder / "in", folder / day, lint__pulsar="4.0.7")
+    return folder / "monday", folder / "tuesday"
+
+
+def test_two_runs_without_any_finding_or_moved_partition_can_be_compared(quiet: tuple[Path, Path]) -> None:
+    """And every table that a run can have is read where both runs have no row of it."""
     for table in ("findings", "assignments", "subscription_loads", "worst_subscriptions"):
-        assert query(tmp_path / "monday", f"select count(*) from {{{table}}}") == [(0,)], table
+        assert query(quiet[0], f"select count(*) from {{{table}}}") == [(0,)], table
+    runs = tuple(map(result_at, quiet))
     columns, missing = columns_of(*runs)
     assert missing == ()
     difference = fleet_difference(*runs_of(*runs), columns, top=3)
     assert (difference.sums.moved, difference.sums.new_findings, difference.sums.topics_appeared) == (0, 0, 0)
+
+
+def test_a_run_without_load_reports_goes_without_the_forecast(
+    spark: SparkSession, quiet: tuple[Path, Path], tmp_path: Path
+) -> None:
+    summary = read_summary(fleet_results.text_of(quiet[0], "summary.json"))
+    assert "balance" not in summary.jobs and summary.failed == {} and summary.worst_brokers == ()
+    with pytest.raises(InputError, match="load-report"):
+        run(spark, "balance", quiet[0], tmp_path / "out")
+    assert not (tmp_path / "out" / "balance_clusters").exists()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from pipeline.jobs import MODULES, job_called
 from pipeline.jobs.result import JobOptions, JobResult
@@ -65,17 +64,16 @@ def test_a_job_is_given_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert given == [tmp_path / "in", tmp_path / "out"]
 
 
-@pytest.mark.xdist_group("java")
-def test_a_job_runs_from_the_command_line_and_prints_its_summary(tmp_path: Path) -> None:
+def test_a_job_runs_from_the_command_line_and_prints_its_summary(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source = tmp_path / "in"
     source.mkdir()
     topic = {"msgRateIn": 1.0, "publishers": [], "subscriptions": {}}
     stats = {"t/n": {"0x00000000_0xffffffff": {"persistent": {"persistent://t/n/x": topic}}}}
     (source / "broker-stats.json").write_text(json.dumps(stats))
-    ringside = [sys.executable, "-c", "import sys; from tui.cli.main import main; sys.exit(main())"]
-    words = ["fleet", "import", str(source), str(tmp_path / "out"), "--master", "local[1]", "--json"]
-    ran = subprocess.run([*ringside, *words], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == fleet_results.document(tmp_path / "out", "import.json")
-    assert "import: 1 files found" in ran.stderr
+    assert main(["fleet", "import", str(source), str(tmp_path / "out"), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == fleet_results.document(tmp_path / "out", "import.json")
+    assert "import: 1 files found" in printed.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]

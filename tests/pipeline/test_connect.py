@@ -1,4 +1,7 @@
-"""The jobs on Spark Connect, where there is no ``sparkContext``: the session is a client of a server on loopback."""
+"""The jobs on Spark Connect, where there is no ``sparkContext``: the session is a client of a server on loopback.
+
+The server is in the JVM of the other tests, the client a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests import fleet_results
 from tests.patience import HANG_S
@@ -25,9 +29,7 @@ from pipeline import jobs
 from pipeline.jobs.result import JobOptions
 from pipeline.session import SMALL_INPUT, open_session
 
-settings = {**SMALL_INPUT, "spark.ui.enabled": "false", "spark.local.dir": sys.argv[3],
-            "spark.sql.warehouse.dir": sys.argv[3], "spark.driver.memory": "1g"}
-spark = SparkSession.builder.remote("local[2]").config(map=settings).getOrCreate()
+spark = SparkSession.builder.remote(sys.argv[3]).config(map=SMALL_INPUT).getOrCreate()
 try:
     with open_session() as session:
         assert session is spark, "the active session is not used"
@@ -38,18 +40,18 @@ finally:
 """
 
 
-@pytest.mark.xdist_group("java")
-def test_a_whole_run_works_through_a_connect_server(tmp_path: Path) -> None:
+def test_a_whole_run_works_through_a_connect_server(spark: SparkSession, tmp_path: Path) -> None:
     missing = [name for name in ("grpc", "grpc_status", "zstandard") if find_spec(name) is None]
     if missing:
         pytest.skip(f"Spark Connect needs {', '.join(missing)}; pip install 'pyspark[connect]' brings them")
-    out, local = tmp_path / "out", tmp_path / "local"
-    local.mkdir()
+    services = spark._jvm.org.apache.spark.sql.connect.service  # type: ignore[union-attr]
+    service = getattr(getattr(services, "SparkConnectService$"), "MODULE$")
+    service.start(spark.sparkContext._jsc.sc())
+    out = tmp_path / "out"
     ran = subprocess.run(
-        [sys.executable, "-c", DRIVER, str(RECORDING), str(out), str(local)],
+        [sys.executable, "-c", DRIVER, str(RECORDING), str(out), f"sc://127.0.0.1:{service.localPort()}"],
         capture_output=True, text=True, timeout=HANG_S, check=False, cwd=tmp_path,
-        # SPARK_TESTING has the server take a free port, as others may run here.
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "SPARK_TESTING": "1"},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert json.loads(ran.stdout.splitlines()[-1]) == ["pyspark.sql.connect.session", {}]

@@ -1,47 +1,30 @@
-"""A disk that takes no more, and one that may not be written to: one sentence, and the old result stays.
-
-They run in a process of their own, that has its limits set for good.
-"""
+"""A disk that takes no more, and one that may not be written to: one sentence, and the old result stays."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
 import pytest
+from pyspark.sql import SparkSession
 
+from engine.errors import RingsideError
+from pipeline.jobs import job_called
+from pipeline.jobs.result import JobOptions
 from tests import fleet_results
+from tests.bench_spark.spending import descendants
 from tests.patience import HANG_S
 
 TOPIC = {"msgRateIn": 1.0, "subscriptions": {"s": {"type": "Failover", "consumers": [{"consumerName": "a"}]}}}
-FULL = """
-import resource, sys
-from pathlib import Path
-from pipeline.jobs import job_called
-from pipeline.jobs.result import JobOptions
-from pipeline.session import open_session
-from tests.bench_spark.spending import descendants
-
-first, second, target = map(Path, sys.argv[1:])
-run = job_called("import")
-with open_session(cores=1, small=True) as spark:
-    print(run(spark, first, target, JobOptions()).sentence)
-    # Those that write the result; the JVM has files of its own.
-    for pid in descendants():
-        if Path(f"/proc/{pid}/comm").read_text().strip() != "java":
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (20_000, 20_000))
-    try:
-        print(run(spark, second, target, JobOptions()).sentence)
-    except Exception as fault:
-        print(type(fault).__name__, fault)
-"""
 NOBODY = """
 import os, sys
 from pathlib import Path
@@ -107,15 +90,36 @@ def topics_in(target: Path) -> int:
     return int(result[0][0])
 
 
-@pytest.mark.xdist_group("java")
-def test_a_disk_that_takes_no_more_costs_only_the_new_result(place: Path) -> None:
+@contextmanager
+def no_file_beyond(size: int) -> Iterator[None]:
+    """For the processes that write results; the JVM has files of its own."""
+
+    def limit(size: int) -> None:
+        for pid in descendants():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                if Path(f"/proc/{pid}/comm").read_text().strip() != "java":
+                    _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+                    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, most))
+
+    limit(size)
+    try:
+        yield
+    finally:
+        limit(resource.RLIM_INFINITY)
+
+
+def test_a_disk_that_takes_no_more_costs_only_the_new_result(spark: SparkSession, tmp_path: Path) -> None:
     """In the middle of a part, where Arrow writes: nothing half is left, and what was there is there."""
-    target = place / "out"
-    first, second = (put(place / name, "broker-stats.json", count).parent for name, count in (("a", 20), ("b", 6_000)))
-    before, result = ran(FULL, first, second, target)
-    assert "topics 20" in before
-    assert result.startswith("RingsideError cannot write to")
-    assert result.endswith("The result that was there is untouched")
+    target = tmp_path / "out"
+    first, second = (
+        put(tmp_path / name, "broker-stats.json", count).parent for name, count in (("a", 20), ("b", 6_000))
+    )
+    run = job_called("import")
+    assert "topics 20" in run(spark, first, target, JobOptions()).sentence
+    with no_file_beyond(20_000), pytest.raises(RingsideError) as refused:
+        run(spark, second, target, JobOptions())
+    assert str(refused.value).startswith("cannot write to")
+    assert str(refused.value).endswith("The result that was there is untouched")
     assert topics_in(target) == 20
     assert len(fleet_results.run_ids(target)) == len([*(target / "topics").iterdir()]) == 1
 

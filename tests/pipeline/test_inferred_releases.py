@@ -41,7 +41,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         file.parent.mkdir(parents=True)
         file.write_bytes(each.data)
     job_called("import")(spark, source, out, JobOptions())
-    for job in ("assign", "lint", "report"):
+    for job in ("assign", "report"):
         job_called(job)(spark, out, out, JobOptions())
     return out
 

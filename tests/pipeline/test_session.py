@@ -47,7 +47,7 @@ def started(*words: str, env: dict[str, str] | None = None) -> subprocess.Popen[
 
 
 @pytest.mark.xdist_group("java")
-@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=str)
+@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM], ids=str)
 def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals | None) -> None:
     """Also when somebody presses ctrl+c, or asks it to end, in the middle of a job."""
     with started(*([] if number is None else ["long"])) as process:
@@ -57,7 +57,7 @@ def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals 
             process.send_signal(number)
         _, result = process.communicate(timeout=HANG_S)
     assert "while sending command" not in result
-    expected = {None: 0, signal.SIGINT: (-signal.SIGINT, 130, 1), signal.SIGTERM: 143, signal.SIGHUP: 129}[number]
+    expected = {None: 0, signal.SIGINT: (-signal.SIGINT, 130, 1), signal.SIGTERM: 143}[number]
     assert process.returncode in (expected if isinstance(expected, tuple) else (expected,))
     assert not Path(folder).exists()
     with pytest.raises(ProcessLookupError):
@@ -97,6 +97,18 @@ def test_interrupted_while_it_starts_the_jvm_is_gone_as_well(tmp_path: Path) -> 
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
     assert list(tmp_path.glob("ringside-*")) == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_a_session_with_its_own_code(number: int, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[object] = []
+    monkeypatch.setattr("pipeline.session._session_of_this_process", lambda: None)
+    monkeypatch.setattr("pipeline.session._started", lambda *_, **__: "spark")
+    monkeypatch.setattr("pipeline.session._kill_java", lambda *_: None)
+    monkeypatch.setattr("pipeline.session._stop", lambda spark, **_: stopped.append(spark))
+    with pytest.raises(SystemExit) as ended, open_session():
+        signal.raise_signal(number)
+    assert (ended.value.code, stopped) == (code, ["spark"])
 
 
 def java_below(pid: int) -> list[int]:

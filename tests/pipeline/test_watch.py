@@ -168,33 +168,43 @@ def test_dumps_count_by_their_moments_and_not_by_their_arrival(spark: SparkSessi
     assert now == [expected[0], ("c", "b2", 30.0), expected[-1]]
 
 
+BROKERS = [f"b{number}" for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def backlogs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Path, tuple[int, ...]]]:
+    """Results of two moments of all brokers, by the topics of a broker, the first of which is gone at the second
+    moment; and how many rows the driver took at a time."""
+    results = {}
+    with pytest.MonkeyPatch.context() as patch:
+        rows = rows_of_driver(spark, patch)
+        for topics in (2, 5):  # with fewer, a task may have partitions of one consumer only
+            folder = tmp_path_factory.mktemp("backlog")
+            for broker in BROKERS:
+                names = [f"{broker}-{number}" for number in range(topics)]
+                for moment, listed in (("T06", names), ("T07", names[1:])):
+                    name = f"{broker}/2026-11-24{moment}-00-00Z/broker-stats-topics.json"
+                    arrive(folder / "in", name, stats(listed, 1.0, 2))
+            rows.clear()
+            watch(spark, folder / "in", folder / "out")
+            results[topics] = folder / "out", tuple(rows)
+    return results
+
+
 def test_what_the_driver_collects_does_not_depend_on_the_number_of_topics(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    backlogs: dict[int, tuple[Path, tuple[int, ...]]],
 ) -> None:
-    rows = rows_of_driver(spark, monkeypatch)
-    collected = []
-    for topics in (8, 40):  # with fewer, a task may have partitions of one consumer only
-        source, out = tmp_path / f"{topics}-in", tmp_path / f"{topics}-out"
-        names = [f"topic-{number}" for number in range(topics)]
-        for moment, listed in (("T06", names), ("T07", names[1:])):
-            arrive(source, f"2026-11-24{moment}-00-00Z/b1-broker-stats-topics.json", stats(listed, 1.0, 2))
-        rows.clear()
-        watch(spark, source, out)
-        assert query(out, "count(*)", "topics") == [(3 * (topics - 1),)]
-        collected.append(rows.copy())
-    assert collected[0] == collected[1] and any(rows)
+    for topics, (out, _) in backlogs.items():
+        assert query(out, "count(*)", "topics") == [(3 * len(BROKERS) * (topics - 1),)]
+    few, many = (rows for _, rows in backlogs.values())
+    assert few == many and any(few)
 
 
-def test_a_part_of_the_history_is_the_same_in_every_run(spark: SparkSession, tmp_path: Path) -> None:
-    source, out = tmp_path / "in", tmp_path / "out"
-    brokers = [f"b{number}" for number in range(8)]
-    for moment in ("T06", "T07"):
-        for name in brokers:
-            arrive(source, f"{name}/2026-11-24{moment}-00-00Z/broker-stats-topics.json", stats([name], 1.0, 1))
-    watch(spark, source, out)
-    rows = fleet_results.frame(out, "broker_history", columns=["snapshot_time", "broker"])
-    assert rows["broker"].to_pylist() == brokers * 2
-    assert rows["snapshot_time"].to_pylist() == sorted(rows["snapshot_time"].to_pylist())
+def test_a_part_of_the_history_is_the_same_in_every_run(backlogs: dict[int, tuple[Path, tuple[int, ...]]]) -> None:
+    for out, _ in backlogs.values():
+        rows = fleet_results.frame(out, "broker_history", columns=["snapshot_time", "broker"])
+        assert rows["broker"].to_pylist() == BROKERS * 2
+        assert rows["snapshot_time"].to_pylist() == sorted(rows["snapshot_time"].to_pylist())
 
 
 def test_rounds_are_in_the_order_of_moments_and_late_dumps_are_by_themselves() -> None:

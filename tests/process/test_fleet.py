@@ -43,7 +43,7 @@ def java_of(pid: int) -> list[int]:
 def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp_path: Path) -> None:
     """With the settings of users."""
     out = tmp_path / "out"
-    words = ("fleet", "run", str(RECORDING), str(out), "--json", "--add", "newcomer")
+    words = ("fleet", "run", str(RECORDING), str(out), "--json", "--add", "newcomer", "--master", "local[2]")
     with started(env, tmp_path, *words) as process:
         result, talk = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, talk
@@ -59,7 +59,8 @@ def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp
 
 def test_ctrl_c_ends_a_watch_with_its_java_and_keeps_the_last_batch(env: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    words = ("fleet", "watch", str(RECORDING), str(out), "--set", "every=1")
+    source = RECORDING.with_name("a-priority-001-8p-hash")
+    words = ("fleet", "watch", str(source), str(out), "--set", "every=1")
     with started(env | {"JDK_JAVA_OPTIONS": SHORT_LIVED}, tmp_path, *words) as process:
         assert process.stderr is not None
         lines = []

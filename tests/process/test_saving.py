@@ -167,7 +167,7 @@ TWO: dict[str, Callable[[Outcome], None]] = {
 @pytest.mark.parametrize("saver", TWO)
 def test_two_that_save_the_same_at_once_lose_and_tear_nothing(saver: str, tmp_path: Path) -> None:
     """The second one saves from its beginning to its end at each point of the first."""
-    outcomes = at_every_point(f"tests.process.savers:{saver}", {"another": 1}, tmp_path)
+    outcomes = at_every_point(f"tests.process.savers:{saver}", {"another": LIKE_OTHERS.get(saver, 1)}, tmp_path)
     assert any(DONE in outcome.other for outcome in outcomes)
     for outcome in outcomes:
         assert not hidden(outcome.after)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 import pytest
 from msgspec import structs
@@ -15,6 +16,8 @@ from engine.admin.snapshot import read_answers
 from engine.reading.margins import without_margins
 from tests.public_cases.answers import Recorded, recorded
 from tests.public_cases.wrappers import ALL, OF_STATISTICS, YAML, Wrapper
+
+_MENDED: Final = re.compile(r"passed over|was mended|UTF-16|byte order mark")
 
 
 def _facts(snapshot: Snapshot) -> tuple[Any, ...]:
@@ -27,27 +30,25 @@ def _facts(snapshot: Snapshot) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _bare(answer: Recorded) -> Snapshot:
+@cache
+def _bare(answer: Recorded) -> tuple[Any, ...]:
     path, _, query = answer.path.partition("?")
-    return read_answers(AnswerFile(f"{path.strip('/')}{'@' if query else ''}{query}.json", answer.data))
+    snapshot = read_answers(AnswerFile(f"{path.strip('/')}{'@' if query else ''}{query}.json", answer.data))
+    assert snapshot.problems == ()
+    return _facts(snapshot)
 
 
-def _cases() -> list[Any]:
-    return [
-        pytest.param(answer, wrapper, id=f"{answer.name} {wrapper.__name__}")
-        for answer in recorded()
-        for wrapper in (*ALL, *YAML, *(OF_STATISTICS if answer.is_statistics else ()))
-    ]
-
-
-@pytest.mark.parametrize(("answer", "wrapper"), _cases())
-def test_a_wrapped_answer_has_the_facts_of_the_bare_one(answer: Recorded, wrapper: Wrapper) -> None:
-    wrapped = read_answers(AnswerFile("paste.txt", wrapper(answer)))
-    bare = _bare(answer)
-    assert bare.problems == ()
-    assert _facts(structs.replace(wrapped, counts=Counts())) == _facts(bare)
-    reasons = [problem.reason for problem in wrapped.problems]
-    assert all(re.search(r"passed over|was mended|UTF-16|byte order mark", reason) for reason in reasons), reasons
+@pytest.mark.parametrize("wrapper", (*ALL, *YAML, *OF_STATISTICS), ids=lambda wrapper: wrapper.__name__)
+def test_a_wrapped_answer_has_the_facts_of_the_bare_one(wrapper: Wrapper) -> None:
+    wrong = {}
+    for answer in recorded():
+        if wrapper in OF_STATISTICS and not answer.is_statistics:
+            continue
+        wrapped = read_answers(AnswerFile("paste.txt", wrapper(answer)))
+        reasons = [problem.reason for problem in wrapped.problems if not _MENDED.search(problem.reason)]
+        if reasons or _facts(structs.replace(wrapped, counts=Counts())) != _bare(answer):
+            wrong[f"{answer.name} {answer.path}"] = reasons or "other facts"
+    assert wrong == {}
 
 
 def test_there_are_as_many_wrappers_and_answers_as_promised() -> None:

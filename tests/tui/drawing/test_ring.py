@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.tui.drawing.pictures import SIZES, colours_in, random_arcs, random_picture, texts
-from themes.palettes import DEPTHS, THEMES, Depth, ThemeName, palette
+from themes.palettes import DEPTHS, THEMES, Depth, palette
 from tui.drawing.arcs import HASH_SPACE, arcs_of, hash_counts
 from tui.drawing.canvas import REVERSE
 from tui.drawing.colour import mix, pack
@@ -59,31 +59,27 @@ def test_the_arc_across_zero_has_the_colour_of_the_first_point() -> None:
     assert int(canvas.background[HEIGHT - 4, WIDTH // 2 + 5]) == pack(DARK.consumer_colour(1))
 
 
-@pytest.mark.parametrize(
-    ("size", "depth", "theme", "ascii_only", "mode"),
-    list(product(SIZES, DEPTHS, THEMES, (False, True), (RingMode.LIT, RingMode.FOCUS))),
-)
-def test_every_strip_has_exactly_the_width_asked_for(
-    size: tuple[int, int], depth: Depth, theme: ThemeName, ascii_only: bool, mode: RingMode
-) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_every_strip_has_exactly_the_width_asked_for(size: tuple[int, int]) -> None:
     width, height = size
-    picture = random_picture(6, 20, 50, mode, 2)
-    strips = draw_ring(picture, width, height, palette(theme, depth), ascii_only=ascii_only).strips()
-    assert [strip.cell_length for strip in strips] == [width] * height
-    assert [sum(segment.cell_length for segment in strip) for strip in strips] == [width] * height
+    for mode in (RingMode.LIT, RingMode.FOCUS):
+        picture = random_picture(6, 20, 50, mode, 2)
+        for depth, theme, ascii_only in product(DEPTHS, THEMES, (False, True)):
+            case = (mode, depth, theme, ascii_only)
+            strips = draw_ring(picture, width, height, palette(theme, depth), ascii_only=ascii_only).strips()
+            assert [strip.cell_length for strip in strips] == [width] * height, case
+            assert [sum(segment.cell_length for segment in strip) for strip in strips] == [width] * height, case
 
 
 @pytest.mark.parametrize(
     ("consumers", "replicas", "topics"), [(0, 0, 0), (0, 0, 9), (1, 1, 1), (1, 100, 50), (3, 0, 5)]
 )
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("depth", DEPTHS)
-def test_rings_without_consumers_and_with_one_draw_in_every_size(
-    consumers: int, replicas: int, topics: int, size: tuple[int, int], depth: Depth
-) -> None:
+def test_rings_without_consumers_and_with_one_draw_in_every_size(consumers: int, replicas: int, topics: int) -> None:
     for mode in RingMode:
         picture = random_picture(consumers, replicas, topics, mode, 0)
-        assert len(draw_ring(picture, *size, palette("dark", depth)).strips()) == size[1]
+        for size, depth in product(SIZES, DEPTHS):
+            strips = draw_ring(picture, *size, palette("dark", depth)).strips()
+            assert len(strips) == size[1], (mode, size, depth)
 
 
 def test_a_thousand_consumers_with_a_hundred_points_each_draw() -> None:
