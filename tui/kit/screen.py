@@ -200,7 +200,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         choose_layout(self, self.app.size)
         yield self.compose_status()
         if self.store.live is not None:
-            yield LiveLine(self.store.live, id="live")
+            yield LiveLine(self.store.live, ascii_only=self.ascii_only, id="live")
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="body"):
             yield from self.compose_panels()
@@ -270,7 +270,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self._show(self.now)
         self.sentence = self.sentences.current
         if self.store.live is not None:
-            self.query_one(LiveLine).show(self.store.live)
+            self.query_one(LiveLine).show(self.store.live, self.store.shown.trends)
         self.diagnosing.follow()
 
     def _show(self, view: AnyView) -> None:
