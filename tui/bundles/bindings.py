@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from textual.binding import Binding
-
 from engine.config import SPLIT_ALGORITHMS
 from tui.bundles.words import SHORT_NAMES
-from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED
+from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED, Binding
 
 TIME: Final = (
     Binding("left_square_bracket", "step(-1)", "Back", key_display="[", tooltip="One cycle back"),

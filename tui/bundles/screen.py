@@ -115,7 +115,7 @@ class BundlesScreen(TableScreen):
     def on_mount(self) -> None:
         """Ask the first question."""
         self._ready = True
-        self.query_one(KeyFooter).keys = key_hints_with_back(BINDINGS)
+        self.query_one(KeyFooter).keys = key_hints_with_back(BINDINGS, self.app)
         name_panels(self, {"forecast": "forecast", "tree": "bundles"})
         self.set_class(self.colours.mono, "-mono")
         self.ask(self.question)
@@ -377,7 +377,7 @@ class BundlesScreen(TableScreen):
         self.query_one(WordsPanel).scroll_relative(y=by, animate=False)
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(key_groups(GROUPS), title="bundles over time"))
+        self.app.push_screen(HelpScreen(key_groups(GROUPS, self.app), title="bundles over time"))
 
     def action_close(self) -> None:
         self.dismiss()

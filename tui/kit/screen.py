@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeV
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Container
 from textual.reactive import var
 from textual.widget import Widget
@@ -21,6 +20,7 @@ from engine.errors import Rejection
 from engine.text import counted
 from engine.views.failover.model import TimelineView
 from themes.palettes import Palette, palette
+from tui.kit.bindings import Binding
 from tui.kit.command_line import PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
 from tui.kit.footer import KeyFooter, KeyHint, before_always, key_hints
@@ -217,7 +217,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         explanation = self.query_one(ExplainPanel)
         set_title(explanation, self.explanation_title)
         set_subtitle(explanation, "escape closes")
-        own = key_hints([key for key in self.BINDINGS if isinstance(key, Binding)])
+        own = key_hints([key for key in self.BINDINGS if isinstance(key, Binding)], self.app)
         self.query_one(KeyFooter).keys = own if self.way_back is None else before_always(own, self.way_back)
         self.set_class(self.colours.mono, "-mono")
         self.ready = True
