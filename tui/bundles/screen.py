@@ -182,6 +182,13 @@ class BundlesScreen(TableScreen):
         other: LoadManager = "extensible" if last.load_manager == "modular" else "modular"
         self.ask(replace(last, load_manager=other))
 
+    def action_as_if_on(self) -> None:
+        _, last = self._latest
+        if self._state.settings.loadBalancerAutoBundleSplitEnabled:
+            self._refuse("automatic splits are on: this is the forecast")
+        else:
+            self.ask(replace(last, as_if_on=not last.as_if_on))
+
     def action_brokers(self, by: int) -> None:
         _, last = self._latest
         self.ask(replace(last, brokers=min(last.brokers + by, MAX_BROKERS)))
