@@ -122,7 +122,11 @@ def colours_of(theme: Theme, depth: Depth) -> Palette:
         accent=readable(accent, grounds),
         ring_track=mix(ground, text, 0.15),
         rim=mix(ground, text, 0.3),
-        **{role: readable(getattr(ours, role), grounds) for role in ("active", "standby", "good", "warn", "bad")},
+        active=readable(ours.active, grounds),
+        standby=readable(ours.standby, grounds),
+        good=readable(ours.good, grounds),
+        warn=readable(ours.warn, grounds),
+        bad=readable(ours.bad, grounds),
     )
 
 
