@@ -172,8 +172,8 @@ def test_no_action_of_any_screen_loses_its_key_unasked() -> None:
         chosen = chosen_keys({"kill": [key]}, screens)
         # "m" has a meaning only where consumers are killed as well, "S" only where they are not
         assert (chosen.keymap, len(chosen.problems)) == (({"kill": "S"}, 0) if key == "S" else ({}, 1)), key
-    swapped = chosen_keys({"kill": ["a"], "add": ["x"]}, screens)
-    assert (swapped.keymap, swapped.problems) == ({"kill": "a", "add": "x"}, [])
+    swapped = chosen_keys({"kill": ["c"], "toggle-flag": ["x"]}, screens)
+    assert (swapped.keymap, swapped.problems) == ({"kill": "c", "toggle-flag": "x"}, [])
     same = chosen_keys({"kill": ["K"], "add": ["K"]}, screens)
     assert (len(same.keymap), len(same.problems)) == (1, 1)
 
