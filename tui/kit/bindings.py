@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
+from msgspec import Struct
 from textual.app import App
 from textual.binding import Binding as AnyBinding
 from textual.keys import _character_to_key, key_to_character
 
 
-@dataclass(frozen=True)
 class Binding(AnyBinding):
     """A binding whose id is the name of its action, for the user's own keys.
 
@@ -19,7 +19,8 @@ class Binding(AnyBinding):
     ('toggle-flag', 'wait-10-ms')
     """
 
-    def __post_init__(self) -> None:
+    def __init__(self, *positional: Any, **named: Any) -> None:
+        super().__init__(*positional, **named)
         # What has priority, as ctrl+c, stays where it is.
         if self.id is None and not self.priority and self.action != "none":
             name, _, arguments = self.action.rpartition(".")[2].partition("(")
@@ -169,8 +170,7 @@ def key_name(typed: str) -> str:
     return typed if whole else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenKeys:
+class ChosenKeys(Struct, frozen=True):
     """``keymap``: names of actions -> their keys, as Textual takes them. ``problems`` say what was left out."""
 
     keymap: Mapping[str, str]

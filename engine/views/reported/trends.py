@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Final
+
+from msgspec import Struct
 
 from engine.admin.facts import NotReported, SubscriptionFacts, total
 from engine.admin.moments import Moment
@@ -16,8 +17,7 @@ Series = tuple[float | None, ...]
 _UNKNOWN: Final[Series] = (None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Trends:
+class Trends(Struct, frozen=True):
     """One value for each moment, the newest last; None where it is unknown, and where a moment is missing."""
 
     backlog: Series
