@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from engine.balance.splitting.forecast import ForecastTree, forecast
@@ -156,7 +157,7 @@ def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestio
         return refusal
     settings = state.settings
     if question.as_if_on:
-        settings = replace(settings, loadBalancerAutoBundleSplitEnabled=True)
+        settings = structs.replace(settings, loadBalancerAutoBundleSplitEnabled=True)
     return balance_start(
         bundles_of(state, namespace),
         balanced_topics(state, namespace, question.growth_per_cycle),
