@@ -91,7 +91,7 @@ SUBSCRIPTIONS: Final = FleetList(
         _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
-        FleetColumn("max_over_even", BUSIEST_SHORT, "times", 11, 0, _MAX_OVER_EVEN),
+        FleetColumn("max_over_even", BUSIEST_SHORT, "times", 12, 0, _MAX_OVER_EVEN),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("partitions", "parts", "count", 8, 3, "topics and partitions it reads"),
         FleetColumn("consumers", "cons", "count", 7, 2, "connected consumers"),
@@ -126,7 +126,7 @@ NAMESPACES: Final = FleetList(
         _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn(
-            "worst_max_over_even", BUSIEST_SHORT, "times", 11, 0, f"of its worst subscription {_MAX_OVER_EVEN}"
+            "worst_max_over_even", BUSIEST_SHORT, "times", 12, 0, f"of its worst subscription {_MAX_OVER_EVEN}"
         ),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("topics", "topics", "count", 9, 2, "topics and partitions"),
