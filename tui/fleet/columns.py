@@ -91,7 +91,7 @@ SUBSCRIPTIONS: Final = FleetList(
         _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
-        FleetColumn("max_over_even", BUSIEST_SHORT, "times", 12, 0, _MAX_OVER_EVEN),
+        FleetColumn("max_over_even", BUSIEST_SHORT, "times", 14, 0, _MAX_OVER_EVEN),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("partitions", "parts", "count", 8, 3, "topics and partitions it reads"),
         FleetColumn("consumers", "cons", "count", 7, 2, "connected consumers"),
@@ -116,7 +116,7 @@ SUBSCRIPTIONS: Final = FleetList(
         FleetColumn("least_moved", "least", "count", 8, 12, "the fewest moves to these loads"),
     ),
     "max_over_even",
-    "Worst first. busiest÷avg: what the busiest consumer has over its even share; 1 is even.",
+    "Worst first. busiest÷avg: the busiest consumer over the average; 1 is even.",
 )
 NAMESPACES: Final = FleetList(
     "worst_namespaces",
@@ -126,7 +126,7 @@ NAMESPACES: Final = FleetList(
         _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn(
-            "worst_max_over_even", BUSIEST_SHORT, "times", 12, 0, f"of its worst subscription {_MAX_OVER_EVEN}"
+            "worst_max_over_even", BUSIEST_SHORT, "times", 14, 0, f"of its worst subscription {_MAX_OVER_EVEN}"
         ),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("topics", "topics", "count", 9, 2, "topics and partitions"),
@@ -257,7 +257,7 @@ def placed(columns: Sequence[FleetColumn], width: int, sorted_by: str = "") -> t
 
     >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 50)]
     ['namespace', 'subscription', 'busiest÷avg']
-    >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 54, "msg_backlog_entries")]
+    >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 56, "msg_backlog_entries")]
     ['namespace', 'subscription', 'busiest÷avg', 'backlog']
     """
     kept = [
