@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
 from typing import Final
 
 from msgspec import Struct
@@ -69,6 +68,6 @@ def _missing_between(times: Sequence[int | None]) -> list[int]:
     ([0, 0, 0, 2, 0], [0, 0, 0])
     """
     between = [None if one is None or other is None else other - one for one, other in pairwise(times)]
-    known = [gap for gap in between if gap is not None]
-    usual = median(known) if known else 0
+    known = sorted(gap for gap in between if gap is not None)
+    usual = known[len(known) // 2] if known else 0
     return [0, *(max(0, round(gap / usual) - 1) if gap is not None and usual > 0 else 0 for gap in between)]
