@@ -27,7 +27,7 @@ RULES: Final = (
     Binding("tab", "next_algorithm(1)", "Algorithm", tooltip="The next algorithm"),
     Binding("shift+tab", "next_algorithm(-1)", "Previous algorithm", show=False, tooltip="The previous algorithm"),
     Binding("m", "load_manager", "Load manager", tooltip="Modular or extensible load manager"),
-    Binding("A", "as_if_on", "As if on", tooltip="Forecast as if automatic splits were on, and back"),
+    Binding("A", "as_if_on", "As if on", tooltip="As if automatic splits were on"),
     Binding("r", "rule", "Rule", tooltip="The merged or the proposed rule"),
 )
 CLUSTER: Final = (
