@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 
 $(STAMP): $(READY)
 	@echo "adding what tests and Spark need to $(VENV) (once) …" >&2
-	@$(INSTALL) '.[test,check,pictures,web,spark,mutants]'
+	@$(INSTALL) '.[test,check,pictures,docs,web,spark,mutants]'
 	@touch $@
 
 # Tests of screens wait for half of their time, so three workers keep two cores busy; all that needs Spark is in one of
@@ -76,9 +76,11 @@ soak-ui: $(STAMP)
 pictures: $(STAMP)
 	@$(BIN)/python -m tests.pictures docs/pictures
 
-# All commands on one page, for a site: docs/commands.md, which git does not keep.
+# The site with all commands, in build/site; a link that leads nowhere ends it.
 docs: $(STAMP)
-	@$(BIN)/python -m tests.manual > docs/commands.md
+	@$(BIN)/python -m tests.manual build/docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo build/site/index.html
 
 bench: $(STAMP)
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -64,9 +64,9 @@ class TableColumn(Struct, frozen=True):
         """The heading as it is typed in filters.
 
         >>> TableColumn("ratio", "", "busiest ÷ avg", Kind.RATIO, 1).label
-        'busiest-÷-avg'
+        'busiest-/-avg'
         """
-        return self.heading.replace(" ", "-")
+        return self.heading.replace(" ", "-").replace("÷", "/")
 
 
 Value = float | str | None

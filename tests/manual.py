@@ -1,10 +1,16 @@
-"""The reference of all commands in Markdown, made from the commands: ``make docs`` writes docs/commands.md."""
+"""The pages of the site: those of docs/, the README as the first one, and all commands, made from the commands.
+
+Run: python -m tests.manual FOLDER
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from dataclasses import dataclass
+from os.path import relpath
+from pathlib import Path
+from shutil import copytree, rmtree
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -15,7 +21,7 @@ from tui.cli.commands.explain import FORMS
 from tui.cli.group import DeferredCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _EXAMPLES: Final = re.compile(r"^Examples?:(.*)$", re.MULTILINE | re.DOTALL)
 
@@ -101,5 +107,37 @@ def _in_markdown(text: str) -> str:
     return re.sub(r"([<>*_])", r"\\\1", text)
 
 
+ROOT: Final = Path(__file__).parents[1]
+PAGES: Final = {"README.md": "index.md"} | {f"{name}.md": f"{name}.md" for name in ("CONTRIBUTING", "SECURITY")}
+"""Pages of the repository that are pages of the site, by their names there."""
+_LINK: Final = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+
+
+def write_site(folder: Path) -> None:
+    """Write what the site is made of. Links go where pages are there; what is not there is a word without a link."""
+    rmtree(folder, ignore_errors=True)
+    copytree(ROOT / "docs", folder, ignore=lambda _, names: [name for name in names if name == "commands.md"])
+    homes = {ROOT / "docs" / file.relative_to(folder): file for file in folder.rglob("*") if file.is_file()}
+    homes |= {ROOT / name: folder / page for name, page in PAGES.items()}
+    for source, page in homes.items():
+        if source.suffix == ".md":
+            page.write_text(_linked(source.read_text(encoding="utf-8"), source, homes), encoding="utf-8")
+    (folder / "commands.md").write_text(as_markdown(ringside), encoding="utf-8")
+
+
+def _linked(text: str, source: Path, homes: Mapping[Path, Path]) -> str:
+    def link(match: re.Match[str]) -> str:
+        words, target = match[1], match[2]
+        file, hash_sign, anchor = target.partition("#")
+        if "://" in target or not file:
+            return match[0]
+        home = homes.get((source.parent / file).resolve())
+        if home is None:
+            return words
+        return f"[{words}]({relpath(home, homes[source].parent)}{hash_sign}{anchor})"
+
+    return _LINK.sub(link, text)
+
+
 if __name__ == "__main__":
-    sys.stdout.write(as_markdown(ringside))
+    write_site(Path(sys.argv[1]))

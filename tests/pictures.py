@@ -84,6 +84,44 @@ async def draw(picture: Picture) -> str:
         return picture_of(app)
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Lines of words from a point on, and the place that they are about, in the units of a picture."""
+
+    lines: tuple[str, ...]
+    at: tuple[int, int]
+    about: tuple[int, int]
+
+    def element(self) -> str:
+        """The words, a thin line and a point."""
+        (x, y), (to_x, to_y) = self.at, self.about
+        width = 10 * max(map(len, self.lines))
+        from_x, from_y = (x + width + 6 if to_x > x + width else x - 6), y - 5
+        texts = "".join(
+            f'<text x="{x}" y="{y + 20 * line}" fill="#e8eaf0" textLength="{10 * len(text)}" xml:space="preserve">'
+            f"{text}</text>"
+            for line, text in enumerate(self.lines)
+        )
+        stroke = 'stroke="#e8eaf0" stroke-width="1.5"'
+        line = f'<line x1="{from_x}" y1="{from_y}" x2="{to_x}" y2="{to_y}" {stroke}/>'
+        return f'{texts}{line}<circle cx="{to_x}" cy="{to_y}" r="4" fill="#101218" {stroke}/>'
+
+
+RING: Final = Picture("ring", "pip392", 20, ("1", "z"))
+NOTES: Final = (
+    Note(("1 outside: whose each", "  hash is"), (30, 150), (340, 230)),
+    Note(("2 inside: how much of", "  the ring each consumer", "  has, with its letter"), (960, 150), (790, 258)),
+    Note(("3 a dot: a partition", "  at its hash, coloured", "  as its active consumer"), (30, 600), (456, 520)),
+    Note(("4 hash 0 is at the top;", "  hashes grow clockwise"), (960, 320), (662, 300)),
+    Note(("5 the rule, and what the", "  marked consumer has"), (960, 600), (715, 422)),
+)
+
+
+async def draw_ring() -> str:
+    """The ring with notes on its parts."""
+    return (await draw(RING)).replace("</svg>", "".join(note.element() for note in NOTES) + "</svg>")
+
+
 async def draw_demo() -> str:
     """A demo as a film."""
     return moving(await film_of(demo_session("pip392"), 100, 32), poster=4)
@@ -159,7 +197,7 @@ def main(folder: Path) -> None:
     """Write every picture into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {picture.name: partial(draw, picture) for picture in PICTURES}
-    drawings |= {"demo": draw_demo, "home": draw_home, "why": draw_why, "brokers": draw_brokers}
+    drawings |= {"demo": draw_demo, "ring": draw_ring, "home": draw_home, "why": draw_why, "brokers": draw_brokers}
     with TemporaryDirectory() as temporary:
         result = fleet_result(Path(temporary))
         drawings["fleet"] = partial(draw_fleet, result, *["down"] * 4)

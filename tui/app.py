@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.dom import DOMNode
 from textual.screen import Screen
@@ -25,6 +25,7 @@ from themes.palettes import Depth
 from tui.failover.bindings import BINDINGS, GROUPS
 from tui.failover.titles import PANEL_TITLES
 from tui.kit.background import in_background, run_beside
+from tui.kit.bindings import Binding
 from tui.kit.command_palette import key_commands
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, choose_layout, name_panels
@@ -46,8 +47,7 @@ WHAT_IF = Binding("W", "what_if", "What if", show=False, tooltip="What if: keep 
 DIFFERENCES = Binding("V", "differences", "Verify", show=False, tooltip="Where model and brokers disagree")
 LIVE = (NEWEST, WHAT_IF)
 """Keys of running clusters only."""
-LEAVING = ("q", "ctrl+c")
-"""Keys that work before there is anything to show; all others are kept until then."""
+PALETTE = Binding("ctrl+p", "command_palette", priority=True, tooltip="All commands by name, and demos")
 STOP_READING = Binding("escape", "stop_reading", "Stop", show=False)
 LISTED_FIRST = 5
 """With more than so many subscriptions the list of them comes first."""
@@ -136,9 +136,8 @@ class RingsideApp(ThemedApp):
             more_commands=self._commands_everywhere,
         )
         for key in self._keys_of_source:
-            if key.key in self._bindings.key_to_bindings:
-                continue
-            self.bind(key.key, key.action, description=key.description, show=False)
+            if key.key not in self._bindings.key_to_bindings:
+                self._bindings._add_binding(key)  # `bind` would take its id away
         if session.feed is not None:
             self._follow(session.feed)
         return self._navigator.screen
@@ -289,9 +288,11 @@ class RingsideApp(ThemedApp):
             await super().on_event(event)
 
     def _waits(self, key: events.Key) -> bool:
+        """Whether a key is kept until there is something to show; those that leave work before."""
         reads = self._navigator is None and self._opening is not None and self._opening.reading is not None
+        leaving = (*self._keymap.get("quit", "q").split(","), "ctrl+c")
         # A forwarded one has been to the focus already and comes up from there.
-        return not key.is_forwarded and key.key not in LEAVING and not (reads and key.key == STOP_READING.key)
+        return not key.is_forwarded and key.key not in leaving and not (reads and key.key == STOP_READING.key)
 
     async def _type_early_keys(self) -> None:
         """Carry out one key after the other: what the first one opens gets the second one."""
@@ -329,13 +330,10 @@ class RingsideApp(ThemedApp):
         from tui.kit.help import RING_LEGEND, HelpScreen, key_groups
 
         everywhere = [binding for binding in self.BINDINGS if isinstance(binding, Binding)]
-        palette_key = Binding(
-            self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name, and demos"
-        )
         front = self._navigator.screen if self._navigator is not None else None
         everywhere += self._keys_of_source
-        groups = [*(GROUPS if front is None else front.key_groups), ("everywhere", [*everywhere, palette_key])]
-        self.push_screen(HelpScreen([*key_groups(groups), RING_LEGEND if front is None else front.legend]))
+        groups = [*(GROUPS if front is None else front.key_groups), ("everywhere", [*everywhere, PALETTE])]
+        self.push_screen(HelpScreen([*key_groups(groups, self), RING_LEGEND if front is None else front.legend]))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette: every key of the screen by its words, then what works everywhere."""
@@ -425,7 +423,7 @@ class OpeningScreen(Screen[None]):
     def on_mount(self) -> None:
         """Say what is opened."""
         name_panels(self, PANEL_TITLES)
-        self.query_one(KeyFooter).keys = key_hints(BINDINGS)
+        self.query_one(KeyFooter).keys = key_hints(BINDINGS, self.app)
         self._say(f"opening {self._opening.name} …")
         reading = self._opening.reading
         if reading is not None:

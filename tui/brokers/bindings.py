@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from textual.binding import Binding
-
-from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED, ZOOM
+from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED, ZOOM, Binding
 
 TIME: Final = (
     Binding("left_square_bracket", "step(-1)", "Back", key_display="[", tooltip="One cycle back"),

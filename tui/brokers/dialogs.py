@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input
 
@@ -15,6 +15,7 @@ from engine.balance.settings import LoadSettings
 from engine.balance.thresholds import thresholds_of
 from engine.errors import Rejection
 from tui.brokers.sliders import OTHER, SliderField, Sliders
+from tui.kit.bindings import Binding
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel
 

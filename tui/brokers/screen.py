@@ -148,7 +148,7 @@ class BrokersScreen(TableScreen):
         """Ask the first question."""
         self._ready = True
         self._computing.start = self._comparing.start = partial(run_beside, self)
-        self.query_one(KeyFooter).keys = key_hints_with_back(BINDINGS)
+        self.query_one(KeyFooter).keys = key_hints_with_back(BINDINGS, self.app)
         name_panels(self, {"next": "next cycle", "compare": "all shedders", "table": "brokers"})
         self.set_class(self.colours.mono, "-mono")
         if self._newest is not None:
@@ -523,7 +523,7 @@ class BrokersScreen(TableScreen):
         self.query_one("#next", WordsPanel).scroll_relative(y=by, animate=False)
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen([*key_groups(GROUPS), LEGEND], title="brokers and shedding"))
+        self.app.push_screen(HelpScreen([*key_groups(GROUPS, self.app), LEGEND], title="brokers and shedding"))
 
     def action_close(self) -> None:
         if self._asked and self.view is not None:

@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -23,6 +23,7 @@ from textual.widgets import Input
 from engine.balance.thresholds import Threshold
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
+from tui.kit.bindings import Binding
 from tui.kit.line_widget import LineWidget
 from tui.kit.prompt import LONGEST_LINE, TypedLine
 from tui.kit.text_panels import rows_of

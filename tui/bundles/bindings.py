@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from textual.binding import Binding
-
 from engine.config import SPLIT_ALGORITHMS
 from tui.bundles.words import SHORT_NAMES
-from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED
+from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED, Binding
 
 TIME: Final = (
     Binding("left_square_bracket", "step(-1)", "Back", key_display="[", tooltip="One cycle back"),
@@ -29,6 +27,7 @@ RULES: Final = (
     Binding("tab", "next_algorithm(1)", "Algorithm", tooltip="The next algorithm"),
     Binding("shift+tab", "next_algorithm(-1)", "Previous algorithm", show=False, tooltip="The previous algorithm"),
     Binding("m", "load_manager", "Load manager", tooltip="Modular or extensible load manager"),
+    Binding("A", "as_if_on", "As if on", tooltip="As if automatic splits were on"),
     Binding("r", "rule", "Rule", tooltip="The merged or the proposed rule"),
 )
 CLUSTER: Final = (

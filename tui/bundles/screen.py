@@ -115,7 +115,7 @@ class BundlesScreen(TableScreen):
     def on_mount(self) -> None:
         """Ask the first question."""
         self._ready = True
-        self.query_one(KeyFooter).keys = key_hints_with_back(BINDINGS)
+        self.query_one(KeyFooter).keys = key_hints_with_back(BINDINGS, self.app)
         name_panels(self, {"forecast": "forecast", "tree": "bundles"})
         self.set_class(self.colours.mono, "-mono")
         self.ask(self.question)
@@ -181,6 +181,13 @@ class BundlesScreen(TableScreen):
         _, last = self._latest
         other: LoadManager = "extensible" if last.load_manager == "modular" else "modular"
         self.ask(replace(last, load_manager=other))
+
+    def action_as_if_on(self) -> None:
+        _, last = self._latest
+        if self._state.settings.loadBalancerAutoBundleSplitEnabled:
+            self._refuse("automatic splits are on: this is the forecast")
+        else:
+            self.ask(replace(last, as_if_on=not last.as_if_on))
 
     def action_brokers(self, by: int) -> None:
         _, last = self._latest
@@ -377,7 +384,7 @@ class BundlesScreen(TableScreen):
         self.query_one(WordsPanel).scroll_relative(y=by, animate=False)
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(key_groups(GROUPS), title="bundles over time"))
+        self.app.push_screen(HelpScreen(key_groups(GROUPS, self.app), title="bundles over time"))
 
     def action_close(self) -> None:
         self.dismiss()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rich.cells import cell_len
 from rich.style import Style as RichStyle
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Grid, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
@@ -25,6 +25,7 @@ from themes import stylesheet
 from themes.palettes import Palette
 from tui.bundles.words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 from tui.drawing.split_bar import AXIS_LINES, SplitPicture, draw_split
+from tui.kit.bindings import Binding
 from tui.kit.footer import KeyFooter, KeyHint
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.line_widget import LinePanel
@@ -205,7 +206,7 @@ class SplitPreviewScreen(RingsideScreen[None]):
         self._say("done", f"handed to the terminal's clipboard: {visible(option.admin_line)}")
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(key_groups(GROUPS), title="split preview"))
+        self.app.push_screen(HelpScreen(key_groups(GROUPS, self.app), title="split preview"))
 
     def action_close(self) -> None:
         self.dismiss()

@@ -14,7 +14,7 @@ from engine.bundles.plan import SplitWarning, WarningCode
 from engine.errors import Rejection
 from engine.text import counted
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
-from engine.views.bundles.words import assumed_text, curve_texts, span_text, topics_text
+from engine.views.bundles.words import NO_RUNS, assumed_text, curve_texts, span_text, topics_text
 from engine.views.failover.splits import SplitOption
 from tui.drawing.flow_cells import FlowPicture
 from tui.kit.wording import Line, bytes_per_sec, in_out_rate, quantity, safe_name
@@ -34,7 +34,7 @@ def status_texts(view: BalanceView) -> tuple[str, ...]:
     growth = f"traffic x{question.growth_per_cycle:g} a cycle" if question.growth_per_cycle != 1 else "steady traffic"
     brokers = counted(question.brokers, "broker")
     load = f"{topics_text(view)}, {in_out_rate(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
-    manager = f"{question.load_manager} load manager"
+    manager = f"{question.load_manager} load manager" + " · as if automatic splits were on" * question.as_if_on
     return (
         f"{manager} · {brokers} · {growth} · {load} · Pulsar {view.release}",
         f"{manager} · {brokers} · {growth} · {load}",
@@ -136,7 +136,7 @@ def occupancy_texts(occupancy: CountedOccupancy | Rejection) -> tuple[str, ...]:
 def hint_text(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> str:
     """What the screen shows, and what to try next."""
     if view.idle:
-        return view.idle
+        return f"{view.idle}. A forecasts as if it were on" if view.idle == NO_RUNS["switched-off"] else view.idle
     if frame.cycle:
         bundles = counted(len(frame.leaves), "bundle")
         over = f"{frame.over} above a limit" if frame.over else "all within their limits"

@@ -34,8 +34,9 @@ journal = true
 max-input = "2GB"
 
 [keys]
-# One more key for what another key does: here K kills, as x does.
-# "K" = "x"
+# Other keys for what keys do, one or several: ringside config keys lists the actions.
+# kill = "K"
+# step-back = ["[", "ctrl+b"]
 
 # A cluster by its name: ringside live @prod, ringside why @prod, and :context prod in a dashboard.
 # Files of secrets are named, never written here.
@@ -56,14 +57,14 @@ class Named(Struct, frozen=True):
 class Config(Struct, frozen=True):
     """``settings`` that apply, as written; ``defaults`` are the same by the names of the commands' parameters.
 
-    ``keys``: one more key -> the key whose meaning it has, both as written. ``clusters`` by their names. ``problems``
-    are sentences about what was left out.
+    ``keys`` of actions by their names, as written. ``clusters`` by their names. ``problems`` are sentences about what
+    was left out.
     """
 
     path: Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    keys: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     clusters: Mapping[str, Named] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -104,7 +105,7 @@ def read_config(path: Path | None) -> Config:
 def _config(path: Path, document: Mapping[str, Any]) -> Config:
     settings: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
-    keys: dict[str, str] = {}
+    keys: dict[str, tuple[str, ...]] = {}
     clusters: dict[str, Named] = {}
     problems: list[str] = []
     for name, value in document.items():
@@ -128,13 +129,13 @@ def _config(path: Path, document: Mapping[str, Any]) -> Config:
     return Config(path, settings, defaults, keys, clusters, tuple(problems))
 
 
-def _take_keys(value: object, keys: dict[str, str]) -> list[str]:
-    """Take over the valid pairs, and report the others. Whether a key has a meaning is checked by the screens."""
+def _take_keys(value: object, keys: dict[str, tuple[str, ...]]) -> list[str]:
+    """Take over the keys of actions, and report what is not a text. The screens know which actions there are."""
     if not isinstance(value, dict):
-        return ['keys is a table: [keys], and below it lines such as "K" = "x"']
-    wrong = [name for name, meant in value.items() if not isinstance(meant, str)]
-    keys.update((name, meant) for name, meant in value.items() if isinstance(meant, str))
-    return [f'[keys] {name!r}: it is a key in quotes, such as "x"' for name in wrong]
+        return ['keys is a table: [keys], and below it lines such as kill = "K"']
+    given = {name: texts_of(wanted) for name, wanted in value.items()}
+    keys.update((name, texts) for name, texts in given.items() if texts)
+    return [f'[keys] {name!r}: it is a key in quotes, such as "K"' for name, texts in given.items() if not texts]
 
 
 def _take_clusters(value: object, clusters: dict[str, Named]) -> list[str]:

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import chain
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +26,7 @@ from tui.cli.output import kept_secret, say, say_not_saved, say_problems, speaks
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.binding import Binding
 
     from tui.kit.session import Contexts, FirstReading, Session
 
@@ -140,26 +140,31 @@ def _nothing() -> None:
     pass
 
 
-def keys_of_screens() -> dict[str, str]:
-    """Every key of every screen with what it does, so that a user's own key cannot take its place."""
-    from tui.app import NEWEST, RingsideApp
+def bindings_of_screens() -> list[list[Binding]]:
+    """All bindings of each screen, with those of its tables and those that work everywhere."""
+    from textual.binding import Binding
+
+    from tui.app import DIFFERENCES, LIVE, PALETTE, RingsideApp
     from tui.brokers.bindings import BINDINGS as OF_BROKERS
     from tui.bundles.bindings import BINDINGS as OF_BUNDLES
     from tui.failover.bindings import BINDINGS as OF_FAILOVER
     from tui.fleet.bindings import BINDINGS as OF_FLEET
+    from tui.home.screen import BINDINGS as OF_HOME
     from tui.keys.bindings import BINDINGS as OF_KEYS
-    from tui.kit.bindings import keys_in_use
     from tui.kit.line_table import RowsTable
     from tui.producers.bindings import BINDINGS as OF_PRODUCERS
     from tui.reported.screen import BINDINGS as OF_REPORTED
     from tui.scalable.bindings import BINDINGS as OF_SCALABLE
 
-    every = chain(
-        RingsideApp.BINDINGS, [NEWEST], OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_SCALABLE, OF_REPORTED, OF_BUNDLES,
-        OF_BROKERS, OF_FLEET, RowsTable.BINDINGS,
-        *(base.__dict__.get("BINDINGS", ()) for base in RowsTable.__mro__[1:]),
-    )  # fmt: skip
-    return keys_in_use(every) | {RingsideApp.COMMAND_PALETTE_BINDING: "All commands by name"}
+    of_tables = (each for base in RowsTable.__mro__ for each in base.__dict__.get("BINDINGS", ()))
+    of_app = (*RingsideApp.BINDINGS, *LIVE, DIFFERENCES, PALETTE)
+    everywhere = [each for each in (*of_app, *of_tables) if isinstance(each, Binding)]
+    return [
+        [*screen, *everywhere]
+        for screen in (
+            OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_SCALABLE, OF_REPORTED, OF_BUNDLES, OF_BROKERS, OF_HOME, OF_FLEET,
+        )
+    ]  # fmt: skip
 
 
 START_S: Final = 1.0  # after which the garbage collector, off since the process began, works again
@@ -260,12 +265,11 @@ def _take_settings(app: App[Any]) -> None:
         app.secret = kept_secret()
     settings = configured()
     if settings.keys:
-        from tui.kit.bindings import more_keys
+        from tui.kit.bindings import chosen_keys
 
-        keys, wrong = more_keys(settings.keys, keys_of_screens())
-        if isinstance(app, ThemedApp):
-            app.more_keys = keys
-        for problem in wrong:
+        chosen = chosen_keys(settings.keys, bindings_of_screens())
+        app.set_keymap(dict(chosen.keymap))
+        for problem in chosen.problems:
             say(f"{settings.path}: [keys] {problem}")
 
 

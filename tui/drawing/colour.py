@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -81,6 +82,17 @@ def legible(ink: Rgb, ground: Rgb) -> Rgb:
     ((240, 228, 66), (0, 0, 0))
     """
     return ink if contrast(ink, ground) >= LEAST_CONTRAST else contrasting(ground)
+
+
+def readable(ink: Rgb, grounds: Sequence[Rgb], least: float = LEAST_CONTRAST) -> Rgb:
+    """The ink, moved towards black or white until it is read on all these grounds.
+
+    >>> readable((238, 232, 213), [(253, 246, 227)]), readable((0, 0, 0), [(253, 246, 227)])
+    ((143, 139, 128), (0, 0, 0))
+    """
+    end = contrasting(grounds[0])
+    tried = (mix(ink, end, step / 20) for step in range(20))
+    return next((colour for colour in tried if min(contrast(colour, ground) for ground in grounds) >= least), end)
 
 
 def shades(inks: tuple[Rgb, ...], palette: Palette, levels: int) -> IntArray:

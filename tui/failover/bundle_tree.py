@@ -9,7 +9,7 @@ from typing import ClassVar
 from msgspec import Struct
 from rich.style import Style
 from rich.text import Text, TextType
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Tree
@@ -18,6 +18,7 @@ from textual.widgets.tree import TreeNode
 from engine.text import counted
 from engine.views.failover.model import BundleNode, BundleTopic, NamespaceNode
 from engine.views.reported.model import ReportedLoad
+from tui.kit.bindings import Binding
 from tui.kit.columns import REPORTED_SIGN
 from tui.kit.plain_text import plain_label
 from tui.kit.wording import bytes_per_sec, in_out_rate, quantity, safe_name, short_topic, shorten_middle

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
@@ -19,6 +19,7 @@ from engine.errors import Rejection
 from engine.text import counted
 from engine.views.failover.model import PartitionRow
 from themes.palettes import Palette, hex_colour
+from tui.kit.bindings import Binding
 from tui.kit.columns import Column, Columns, NameColumn, Value, fitting, table_lines
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel, set_title

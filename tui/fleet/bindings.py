@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from textual.binding import Binding
+from textual.app import App
 
 from tui.fleet.columns import LISTS, FleetList
-from tui.kit.bindings import TYPED
+from tui.kit.bindings import EVERYWHERE, TYPED, Binding
 from tui.kit.help import Group, KeyHelp, key_groups
+from tui.kit.wording import BUSIEST
 
 _TITLES: Final = ", ".join(listed.title for listed in LISTS)
 BINDINGS: Final = (
@@ -44,13 +45,12 @@ FILTERING: Final = (
 )
 
 
-def help_groups(shown: FleetList) -> list[Group]:
+def help_groups(shown: FleetList, app: App[Any]) -> list[Group]:
     """All keys, and what the columns of a list are."""
-    ((_, keys),) = key_groups([("keys", BINDINGS)])
-    keys = [*keys, KeyHelp("?", "This help"), KeyHelp("q", "Quit")]
+    ((_, keys),) = key_groups([("keys", (*BINDINGS, *EVERYWHERE))], app)
     columns = [KeyHelp(column.label, column.about) for column in shown.columns if column.about]
     drawing = (
-        KeyHelp("bar", "max/mean as a share of the highest in the list: green is even, red from 4 times on"),
+        KeyHelp("bar", f"{BUSIEST} as a share of the highest in the list: green is even, red from 4 times on"),
         KeyHelp("below", "how the rows spread between the lowest and highest value of the sorted column"),
         KeyHelp("▲", "where the row under the cursor is"),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from themes.palettes import Palette, hex_colour
-from tui.kit.wording import ONE_CLUSTER
+from tui.kit.wording import BUSIEST, BUSIEST_SHORT, ONE_CLUSTER
 
 HEAT_CELLS: Final = 10
 MANY_TIMES: Final = 4.0
@@ -68,8 +68,8 @@ class FleetList:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Column names by their headings, as they are typed into a filter."""
-        return {column.label.replace(" ", "-"): column.name for column in self.sortable}
+        """Column names by their headings, as they are typed into a filter: ``busiest/avg``."""
+        return {column.label.replace(" ", "-").replace("÷", "/"): column.name for column in self.sortable}
 
     def column(self, name: str) -> FleetColumn:
         """A column by its name in the table."""
@@ -91,7 +91,7 @@ SUBSCRIPTIONS: Final = FleetList(
         _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
-        FleetColumn("max_over_even", "max/even", "times", 11, 0, _MAX_OVER_EVEN),
+        FleetColumn("max_over_even", BUSIEST_SHORT, "times", 14, 0, _MAX_OVER_EVEN),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("partitions", "parts", "count", 8, 3, "topics and partitions it reads"),
         FleetColumn("consumers", "cons", "count", 7, 2, "connected consumers"),
@@ -107,7 +107,7 @@ SUBSCRIPTIONS: Final = FleetList(
         ),
         FleetColumn("findings", "findings", "count", 10, 5, "what the doctor found"),
         FleetColumn("worst_severity", "worst", "severity", 8, 6, "the worst of it: error, warning or info"),
-        FleetColumn("max_over_mean_rate", "rate m/m", "times", 11, 7, "max/mean by messages instead of partitions"),
+        FleetColumn("max_over_mean_rate", "by rate", "times", 11, 7, f"{BUSIEST} by messages instead of partitions"),
         FleetColumn("type", "type", "word", 11, 8, "Failover or Key_Shared"),
         FleetColumn("msg_backlog_entries", "backlog", "count", 10, 9, "entries not yet acknowledged"),
         FleetColumn("policy", "rule", "word", 12, 10, "the rule that the numbers are of"),
@@ -116,7 +116,7 @@ SUBSCRIPTIONS: Final = FleetList(
         FleetColumn("least_moved", "least", "count", 8, 12, "the fewest moves to these loads"),
     ),
     "max_over_even",
-    "Worst first. max/even: the busiest consumer over its even share; 1 is even.",
+    "Worst first. busiest÷avg: the busiest consumer over the average; 1 is even.",
 )
 NAMESPACES: Final = FleetList(
     "worst_namespaces",
@@ -125,7 +125,9 @@ NAMESPACES: Final = FleetList(
     (
         _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
-        FleetColumn("worst_max_over_even", "max/even", "times", 11, 0, f"of its worst subscription {_MAX_OVER_EVEN}"),
+        FleetColumn(
+            "worst_max_over_even", BUSIEST_SHORT, "times", 14, 0, f"of its worst subscription {_MAX_OVER_EVEN}"
+        ),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("topics", "topics", "count", 9, 2, "topics and partitions"),
         FleetColumn("subscriptions", "subs", "count", 7, 3, "subscriptions"),
@@ -135,7 +137,7 @@ NAMESPACES: Final = FleetList(
         FleetColumn("bundles_to_split", "split", "count", 8, 6, "bundles that the load manager would split"),
         FleetColumn("findings", "findings", "count", 10, 7, "what the doctor found"),
         FleetColumn("worst_severity", "worst", "severity", 8, 8, "the worst of it: error, warning or info"),
-        FleetColumn("worst_subscription", "worst subscription", "name", 20, 9, "the subscription of that max/even"),
+        FleetColumn("worst_subscription", "worst subscription", "name", 20, 9, "the subscription of that number"),
         FleetColumn("msg_rate_in", "in/s", "count", 7, 10, "messages per second from producers"),
         FleetColumn("backlog_size_bytes", "backlog", "count", 10, 11, "bytes not yet acknowledged"),
     ),
@@ -254,9 +256,9 @@ def placed(columns: Sequence[FleetColumn], width: int, sorted_by: str = "") -> t
     """The columns that fit, in their order, always with the one that is sorted by; what is left over goes to the names.
 
     >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 50)]
-    ['namespace', 'subscription', 'max/even']
-    >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 54, "msg_backlog_entries")]
-    ['namespace', 'subscription', 'max/even', 'backlog']
+    ['namespace', 'subscription', 'busiest÷avg']
+    >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 56, "msg_backlog_entries")]
+    ['namespace', 'subscription', 'busiest÷avg', 'backlog']
     """
     kept = [
         replace(column, width=_WIDE_NAME) if column.kind == "name" and width >= _WIDE else column for column in columns

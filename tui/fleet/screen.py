@@ -114,7 +114,7 @@ class FleetScreen(RingsideScreen[None]):
     def on_mount(self) -> None:
         """Show the list to come back to, or the worst subscriptions."""
         self.set_class(self._colours.mono, "-mono")
-        self.query_one(KeyFooter).keys = key_hints([binding for binding in BINDINGS if binding.show])
+        self.query_one(KeyFooter).keys = key_hints([binding for binding in BINDINGS if binding.show], self.app)
         self._show_list(self._shown)
         if self._results.complaint:
             self.say("refusal", self._results.complaint)
@@ -292,7 +292,7 @@ class FleetScreen(RingsideScreen[None]):
         self.query_one("#rows", LineTable).action_open()
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(help_groups(self._shown), title="fleet: keys and columns"))
+        self.app.push_screen(HelpScreen(help_groups(self._shown, self.app), title="fleet: keys and columns"))
 
     # what is typed
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.reactive import var
 
 from engine.answer import Filtered, TableColumn, columns_of, filter_of, sortable_columns
@@ -21,7 +21,7 @@ from themes import stylesheet
 from themes.palettes import Palette, hex_colour, palette
 from tui.drawing.bars import shares_bar
 from tui.kit.background import in_background, run_beside
-from tui.kit.bindings import TABLE, TYPED
+from tui.kit.bindings import TABLE, TYPED, Binding
 from tui.kit.declared import lines_of, sorted_by
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.help import HelpScreen, KeyHelp, key_groups
@@ -89,7 +89,7 @@ class HomeScreen(TableScreen):
         yield PlainStatic(id="too-small")
 
     def on_mount(self) -> None:
-        self.query_one(KeyFooter).keys = key_hints(BINDINGS)
+        self.query_one(KeyFooter).keys = key_hints(BINDINGS, self.app)
         set_title(self.query_one("#about"), "the marked row")
         self.set_class(self.colours.mono, "-mono")
         self.renew()
@@ -195,9 +195,8 @@ class HomeScreen(TableScreen):
 
     def action_help(self) -> None:
         meanings = [KeyHelp(column.heading, column.meaning) for column in columns_of(ListedRow)]
-        self.app.push_screen(
-            HelpScreen([*key_groups(self.key_groups), ("columns, and words before > < = in a filter", meanings)])
-        )
+        columns = ("columns, and words before > < = in a filter", meanings)
+        self.app.push_screen(HelpScreen([*key_groups(self.key_groups, self.app), columns]))
 
     def _filter_by(self, text: str) -> None:
         self._filter = text.strip()

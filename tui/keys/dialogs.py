@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.suggester import SuggestFromList
@@ -23,6 +23,7 @@ from engine.views.keys.model import ConsumerKeysView, KeyConsumerRow, KeyRow
 from themes.palettes import Palette
 from tui.keys.lines import owned_cell, owned_columns, owned_value, piece_heading, piece_line
 from tui.keys.words import MODES
+from tui.kit.bindings import Binding
 from tui.kit.columns import Lines, table_lines
 from tui.kit.dialog import Dialog
 from tui.kit.line_table import LineTable, RowsTable

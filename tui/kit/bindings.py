@@ -1,16 +1,40 @@
-"""The bindings that several screens have, how a screen groups its own, and keys that a user adds."""
+"""The bindings that several screens have, how a screen groups its own, and the keys that a user gives to actions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
-from textual.binding import Binding, BindingType
-from textual.keys import _character_to_key
+from msgspec import Struct
+from textual.app import App
+from textual.binding import Binding as AnyBinding
+from textual.keys import _character_to_key, key_to_character
+
+
+class Binding(AnyBinding):
+    """A binding whose id is the name of its action, for the user's own keys.
+
+    >>> Binding("c", "toggle_flag", "Ring on/off").id, Binding("full_stop", "wait(10)", "10 ms").id
+    ('toggle-flag', 'wait-10-ms')
+    """
+
+    def __init__(self, *positional: Any, **named: Any) -> None:
+        super().__init__(*positional, **named)
+        # What has priority, as ctrl+c, stays where it is.
+        if self.id is None and not self.priority and self.action != "none":
+            name, _, arguments = self.action.rpartition(".")[2].partition("(")
+            words = f"{name} {self.description}" if arguments else name
+            object.__setattr__(self, "id", "-".join(words.lower().replace("_", " ").split()))
+
 
 Groups = tuple[tuple[str, tuple[Binding, ...]], ...]
 """Keys by what they are for."""
 
+EVERYWHERE: Final = (
+    Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys"),
+    Binding("q", "quit", "Quit", tooltip="Quit"),
+)
 COMMAND: Final = Binding("colon", "command", "Command", key_display=":", tooltip="Type a command (:help lists all)")
 WHY: Final = Binding("w", "why", "Why", tooltip="Why nothing arrives, as reported")
 HEIRS: Final = Binding("h", "heirs", "Heirs", tooltip="Who inherits if the consumer goes")
@@ -102,27 +126,33 @@ def same_reason(keys: str, reason: str) -> dict[str, str]:
     return dict.fromkeys(keys, reason)
 
 
-_SIGNS: Final = {
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "left_curly_bracket": "{",
-    "right_curly_bracket": "}",
-    "question_mark": "?",
-    "colon": ":",
-    "slash": "/",
-    "circumflex_accent": "^",
-    "escape": "esc",
-    "pageup": "pgup",
-    "pagedown": "pgdn",
-}
+_SIGNS: Final = {"slash": "/", "plus": "+", "minus": "-", "escape": "esc", "pageup": "pgup", "pagedown": "pgdn"}
 
 
-def key_text(key: str, binding: Binding) -> str:
-    """A key as it is printed on the keyboard."""
-    return binding.key_display or _SIGNS.get(key.strip(), key.strip())
+def key_text(key: str, binding: AnyBinding) -> str:
+    """A key as it is printed on the keyboard.
+
+    >>> [key_text(key, UNDO) for key in ("u", "left_square_bracket", "slash", "space", "f5")]
+    ['u', '[', '/', 'space', 'f5']
+    """
+    key = key.strip()
+    character = key_to_character(key) or ""
+    seen = character if character.isprintable() and character != " " else ""
+    return binding.key_display or _SIGNS.get(key) or seen or key
 
 
-_NAMED: Final = frozenset({"insert", "delete", "backspace", "space", "enter", "escape", "tab"})
+def in_force(bindings: Iterable[Binding], app: App[Any]) -> list[Binding]:
+    """Give bindings the keys that the user chose."""
+    chosen = app._keymap  # Textual has no public way to read it
+    return [
+        replace(each, key=keys, key_display=None) if (keys := chosen.get(each.id or "")) else each for each in bindings
+    ]
+
+
+_NAMED: Final = frozenset(
+    {"insert", "delete", "backspace", "space", "enter", "escape", "tab"}
+    | {"up", "down", "left", "right", "home", "end", "pageup", "pagedown"}
+)
 
 
 def key_name(typed: str) -> str:
@@ -140,32 +170,53 @@ def key_name(typed: str) -> str:
     return typed if whole else ""
 
 
-def keys_in_use(bindings: Iterable[BindingType]) -> dict[str, str]:
-    """The names of all keys of some bindings, with what the first of them does."""
-    texts: dict[str, str] = {}
-    for binding in bindings:
-        if isinstance(binding, Binding):
-            for key in binding.key.split(","):
-                texts.setdefault(key.strip(), binding.tooltip or binding.description)
-    return texts
+class ChosenKeys(Struct, frozen=True):
+    """``keymap``: names of actions -> their keys, as Textual takes them. ``problems`` say what was left out."""
+
+    keymap: Mapping[str, str]
+    problems: Sequence[str] = ()
 
 
-def more_keys(pairs: Mapping[str, str], used: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The pairs that can be used, by the names of the keys, and what is wrong with the others.
+def chosen_keys(wishes: Mapping[str, Sequence[str]], screens: Sequence[Sequence[AnyBinding]]) -> ChosenKeys:
+    """Give actions the keys that a user wrote for them, where no screen has another action at one of them.
 
-    >>> more_keys({"K": "x", "c": "x", "J": "%"}, {"x": "Kill", "c": "Toggle"})[0]
-    {'K': 'x'}
+    >>> keys = (Binding("x", "kill", "Kill"), Binding("c", "toggle_flag", "Ring on/off"))
+    >>> chosen_keys({"kill": ["K", "f6"], "toggle-flag": ["x"]}, [keys]).keymap
+    {'kill': 'K,f6', 'toggle-flag': 'x'}
+    >>> chosen_keys({"kill": ["c"], "K": ["x"], "toggle-flag": ["no key"]}, [keys])  # doctest: +NORMALIZE_WHITESPACE
+    ChosenKeys(keymap={}, problems=["'K' is not an action; ringside config keys lists them",
+    "toggle-flag: 'no key' is not a key; write a character, ctrl+n or f6",
+    "kill: 'c' is the key of toggle-flag (Ring on/off); give that another key, too"])
     """
-    taken: dict[str, str] = {}
+    named = {each.id for screen in screens for each in screen}
+    keymap: dict[str, str] = {}
     problems = []
-    for more, known in pairs.items():
-        named, meant = key_name(more), key_name(known)
-        if meant not in used:
-            problems.append(f"{more!r} = {known!r}: no screen has the key {known!r}")
-        elif not named:
-            problems.append(f"{more!r} = {known!r}: {more!r} is not a key; write a character, ctrl+n or f6")
-        elif named in used:
-            problems.append(f"{more!r} = {known!r}: {more!r} has a meaning already: {used[named]}")
+    for name, keys in wishes.items():
+        wrong = [key for key in keys if not key_name(key)]
+        if name not in named:
+            problems.append(f"{name!r} is not an action; ringside config keys lists them")
+        elif wrong or not keys:
+            problems.append(f"{name}: {(wrong or [''])[0]!r} is not a key; write a character, ctrl+n or f6")
         else:
-            taken[named] = meant
-    return taken, problems
+            keymap[name] = ",".join(map(key_name, keys))
+    while clash := next(filter(None, (_clash(keymap, screen) for screen in screens)), None):
+        name, key, other = clash
+        del keymap[name]
+        of = f" of {other.id}" if other.id else ""
+        words = other.tooltip or other.description
+        problems.append(f"{name}: {key!r} is the key{of} ({words}); give that another key, too")
+    return ChosenKeys(keymap, problems)
+
+
+def _clash(keymap: Mapping[str, str], screen: Sequence[AnyBinding]) -> tuple[str, str, AnyBinding] | None:
+    """A chosen action with one of its keys and the other binding that has it on a screen; None for no such."""
+    holders: dict[str, list[AnyBinding]] = {}
+    for each in screen:
+        for key in keymap.get(each.id or "", each.key).split(","):
+            holders.setdefault(key.strip(), []).append(each)
+    for key, bindings in holders.items():
+        chosen = next((each for each in reversed(bindings) if each.id in keymap), None)
+        others = [each for each in bindings if chosen is not None and each.id != chosen.id]
+        if chosen is not None and chosen.id is not None and others:
+            return chosen.id, key_text(key, Binding(key, "none")), others[0]
+    return None

@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult, SystemCommand
 from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.screen import Screen
 
-from tui.kit.bindings import Groups, key_text
+from tui.kit.bindings import Groups, in_force, key_text
 from tui.kit.plain_text import plain
 from tui.kit.prompt import LONGEST_LINE
 from tui.kit.screens import LeavesOnce
@@ -22,7 +22,7 @@ PALETTE_ID = "--command-palette"
 
 def key_commands(groups: Groups, node: App[Any] | Screen[Any]) -> Iterator[SystemCommand]:
     """What keys of the app or of a screen do, in the words of the help, each with its keys."""
-    for binding in (binding for _, group in groups for binding in group):
+    for binding in in_force((binding for _, group in groups for binding in group), node.app):
         words = binding.tooltip or (binding.description if binding.show else "")
         if binding.action != "none" and words:
             keys = " ".join(key_text(key, binding) for key in binding.key.split(","))

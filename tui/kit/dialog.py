@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Generic, TypeVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
 from engine.errors import Rejection
 from themes import stylesheet
+from tui.kit.bindings import Binding
 from tui.kit.plain_text import PlainLabel, set_title
 from tui.kit.screens import RingsideModal
 

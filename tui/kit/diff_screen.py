@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
 
@@ -19,6 +19,7 @@ from engine.views.failover.model import DashboardView
 from engine.views.keys.model import KeysView
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
+from tui.kit.bindings import Binding
 from tui.kit.heirs_screen import handover_lines, handover_texts, handover_value
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.ring_panel import RingPanel

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
-from textual.binding import Binding
+from textual.app import App
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from tui.kit.bindings import key_text
+from tui.kit.bindings import EVERYWHERE, Binding, in_force, key_text
 from tui.kit.plain_text import assembled
 
 TWINS: Final = {"[": "]", "{": "}", "+": "-"}
@@ -74,11 +74,12 @@ def _cells(hint: KeyHint) -> int:
     return len(hint.key) + len(hint.label) + 3
 
 
-def key_hints(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
+def key_hints(bindings: Sequence[Binding], app: App[Any]) -> tuple[KeyHint, ...]:
     """Make hints of a screen's keys; those that a small footer leaves out come last, help and quit are always shown."""
-    ordered = sorted(bindings, key=lambda binding: not binding.show)
+    ordered = sorted(in_force(bindings, app), key=lambda binding: not binding.show)
+    last = (replace(_hint(binding, "app"), always=True) for binding in in_force(EVERYWHERE, app))
     own = (_hint(binding) for binding in ordered)
-    return (*own, KeyHint("?", "Help", "app.help", always=True), KeyHint("q", "Quit", "app.quit", always=True))
+    return (*own, *last)
 
 
 def before_always(hints: Sequence[KeyHint], hint: KeyHint) -> tuple[KeyHint, ...]:
@@ -87,25 +88,26 @@ def before_always(hints: Sequence[KeyHint], hint: KeyHint) -> tuple[KeyHint, ...
     return (*others, hint, *(known for known in hints if known.always))
 
 
-def key_hints_with_back(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
+def key_hints_with_back(bindings: Sequence[Binding], app: App[Any]) -> tuple[KeyHint, ...]:
     """Make hints of a screen that was opened from another one: as ``key_hints``, but back takes the place of quit."""
-    own = [binding for binding in bindings if binding.action not in ("close", "help")]
+    every = in_force(bindings, app)
+    own = [binding for binding in every if binding.action not in ("close", "help")]
+    last = [each for action in ("help", "close") for each in every if each.action == action]
     return (
         *(_hint(binding) for binding in own if binding.show),
-        KeyHint("?", "Help", "screen.help", always=True),
-        KeyHint("esc", "Back", "screen.close", always=True),
+        *(replace(_hint(binding), always=True) for binding in last),
         *(_hint(binding) for binding in own if not binding.show),
     )
 
 
-def key_hints_of_dialog(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
+def key_hints_of_dialog(bindings: Sequence[Binding], app: App[Any]) -> tuple[KeyHint, ...]:
     """Make hints of a dialog's keys; the one that closes it is always shown, as the last."""
-    own = [_hint(binding) for binding in bindings]
+    own = [_hint(binding) for binding in in_force(bindings, app)]
     closing = [f"screen.{action}" for action in CLOSING]
     last = [replace(hint, always=True) for hint in own if hint.action in closing]
     return (*(hint for hint in own if hint.action not in closing), *last)
 
 
-def _hint(binding: Binding) -> KeyHint:
+def _hint(binding: Binding, node: str = "screen") -> KeyHint:
     key = key_text(binding.key.partition(",")[0], binding)
-    return KeyHint(key, binding.description, f"screen.{binding.action}")
+    return KeyHint(key, binding.description, f"{node}.{binding.action}")

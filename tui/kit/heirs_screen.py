@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from rich.text import Text
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widget import Widget
 
 from engine.errors import Rejection
@@ -16,6 +16,7 @@ from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.comparing.heirs import HeirsView, LossesView, LossRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
+from tui.kit.bindings import Binding
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.table_screens import TableDialog

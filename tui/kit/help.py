@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
 from textual.containers import ItemGrid, Vertical, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
@@ -16,7 +16,7 @@ from textual.widget import Widget
 from engine.cluster.timeline import BranchSummary
 from engine.text import counted
 from themes import stylesheet
-from tui.kit.bindings import key_text
+from tui.kit.bindings import Binding, in_force, key_text
 from tui.kit.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_title
 from tui.kit.screens import RingsideModal
 from tui.kit.wording import safe_name
@@ -134,12 +134,12 @@ def branch_lines(summaries: Sequence[BranchSummary]) -> list[KeyHelp]:
     return lines or [KeyHelp("", "no step was taken yet")]
 
 
-def key_groups(bindings: Sequence[tuple[str, Sequence[Binding]]]) -> list[tuple[str, list[KeyHelp]]]:
+def key_groups(bindings: Sequence[tuple[str, Sequence[Binding]]], app: App[Any]) -> list[tuple[str, list[KeyHelp]]]:
     """Help lines from bindings, group by group: keys of one action share a line, actions without words are left out."""
     groups = []
     for title, listed in bindings:
         lines: dict[str, tuple[list[str], str]] = {}
-        for binding in listed:
+        for binding in in_force(listed, app):
             words = binding.tooltip or binding.description
             if words:
                 keys, _ = lines.setdefault(words, ([], words))

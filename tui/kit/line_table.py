@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -22,6 +22,7 @@ from textual.strip import Strip
 
 from engine.memo import LazyRows
 from tui.kit.background import Computing, run_beside
+from tui.kit.bindings import Binding
 from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, places_in_order
 from tui.kit.line_widget import ScrolledLines
 

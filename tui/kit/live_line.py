@@ -1,4 +1,4 @@
-"""The line that says how old the picture of a running cluster is, and when it is not the newest any longer."""
+"""How old the picture of a running cluster is, when it is not the newest any longer, and how numbers went till then."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from textual.content import Content
 from textual.widget import Widget
 
 from engine.text import counted
-from tui.kit.plain_text import assembled
-from tui.kit.wording import safe_name
+from engine.views.reported.trends import Trends
+from tui.drawing.glyphs import glyphs_of
+from tui.kit.plain_text import assembled, below_each_other
+from tui.kit.wording import known_quantity, safe_name, sparkline
 
 _MINUTE_S: Final = 60
 _HOUR_S: Final = 3600
@@ -112,27 +114,48 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
     return head, rest
 
 
+def trend_parts(trends: Trends, width: int, levels: str) -> list[tuple[str, str]]:
+    """Text and style of the newest numbers, each behind its past; ``levels`` are nine heights."""
+    series = (("backlog", trends.backlog), ("out/s", trends.out_msgs_per_sec), ("permits", trends.permits))
+    words = [
+        ("   " * bool(at) + f"{name} ", f" {known_quantity(values[-1])}") for at, (name, values) in enumerate(series)
+    ]
+    taken = sum(len(before + after) for before, after in words)
+    cells = max(0, (width - taken) // len(series))
+    parts = []
+    for (before, after), (_, values) in zip(words, series, strict=True):
+        past = sparkline(values, levels)
+        parts += [(before, "$dim"), (past[max(0, len(past) - cells) :], "$accent"), (after, "bold")]
+    return parts
+
+
 class LiveLine(Widget):
-    """One line, painted again each second. ``freshness`` is set by the screen."""
+    """How old the picture is, and how what is shown went until then; painted again each second."""
 
     DEFAULT_CSS = """
     LiveLine { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
-    def __init__(self, freshness: Freshness, *, id: str) -> None:  # noqa: A002 - Textual's own name
+    def __init__(self, freshness: Freshness, *, ascii_only: bool, id: str) -> None:  # noqa: A002 - Textual's own name
         super().__init__(id=id)
         self._freshness = freshness
+        self._trends: Trends | None = None
+        self._levels = glyphs_of(ascii_only).levels
 
     def on_mount(self) -> None:
         self.set_interval(1.0, self.refresh)
 
-    def show(self, freshness: Freshness) -> None:
-        """Show another freshness."""
-        self._freshness = freshness
+    def show(self, freshness: Freshness, trends: Trends | None) -> None:
+        """Show another freshness, and other trends, which have a line of their own."""
+        self._freshness, self._trends = freshness, trends
+        self.styles.height = 1 if trends is None else 2
         self.refresh()
 
     def render(self) -> Content:
-        return assembled(*freshness_parts(self._freshness, now_ms()))
+        age = assembled(*freshness_parts(self._freshness, now_ms()))
+        if self._trends is None:
+            return age
+        return below_each_other([age, assembled(*trend_parts(self._trends, self.content_size.width, self._levels))])
 
 
 def now_ms() -> float:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
@@ -19,6 +19,7 @@ from engine.views.search import MOST_MATCHES, Match
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
+from tui.kit.bindings import Binding
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_title

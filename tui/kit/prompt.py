@@ -9,13 +9,15 @@ from typing import Any, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import Binding as AnyBinding
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input
 
+from tui.kit.bindings import Binding
 from tui.kit.plain_text import PlainLabel
 from tui.kit.wording import shorten_middle
 
@@ -62,7 +64,7 @@ def _editing_actions(field: type[Input]) -> Mapping[str, str]:
         for above in reversed(field.mro())
         if issubclass(above, Input)
         for binding in above.__dict__.get("BINDINGS", ())
-        if isinstance(binding, Binding)
+        if isinstance(binding, AnyBinding)
     ]
     return {key: binding.action for binding in bindings for key in binding.key.split(",")}
 

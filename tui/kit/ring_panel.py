@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Offset
 from textual.message import Message
 from textual.reactive import var
@@ -25,6 +25,7 @@ from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides, freshness
+from tui.kit.bindings import Binding
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle, set_tooltip
 from tui.kit.reported import BLOCKED_SIGN, comparison_text

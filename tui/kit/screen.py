@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeV
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Container
 from textual.reactive import var
 from textual.widget import Widget
@@ -21,6 +20,7 @@ from engine.errors import Rejection
 from engine.text import counted
 from engine.views.failover.model import TimelineView
 from themes.palettes import Palette, palette
+from tui.kit.bindings import Binding
 from tui.kit.command_line import PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
 from tui.kit.footer import KeyFooter, KeyHint, before_always, key_hints
@@ -210,7 +210,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         choose_layout(self, self.app.size)
         yield self.compose_status()
         if self.store.live is not None:
-            yield LiveLine(self.store.live, id="live")
+            yield LiveLine(self.store.live, ascii_only=self.ascii_only, id="live")
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="body"):
             yield from self.compose_panels()
@@ -227,7 +227,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         explanation = self.query_one(ExplainPanel)
         set_title(explanation, self.explanation_title)
         set_subtitle(explanation, "escape closes")
-        own = key_hints([key for key in self.BINDINGS if isinstance(key, Binding)])
+        own = key_hints([key for key in self.BINDINGS if isinstance(key, Binding)], self.app)
         self.query_one(KeyFooter).keys = own if self.way_back is None else before_always(own, self.way_back)
         self.set_class(self.colours.mono, "-mono")
         self.ready = True
@@ -280,7 +280,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self._show(self.now)
         self.sentence = self.sentences.current
         if self.store.live is not None:
-            self.query_one(LiveLine).show(self.store.live)
+            self.query_one(LiveLine).show(self.store.live, self.store.shown.trends)
         self.diagnosing.follow()
 
     def _show(self, view: AnyView) -> None:

@@ -20,7 +20,7 @@ from rich.style import Style as RichStyle
 from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.color import Color
 from textual.css.styles import RulesMap
 from textual.dom import NoScreen
@@ -33,7 +33,7 @@ from textual.style import Style
 from textual.visual import RenderOptions, Visual
 from textual.widget import Widget
 
-from tui.kit.bindings import Groups
+from tui.kit.bindings import Binding, Groups
 from tui.kit.footer import CLOSING, KeyFooter, key_hints_of_dialog
 from tui.kit.line_table import LineTable
 
@@ -172,12 +172,12 @@ class RingsideModal(ModalScreen[ScreenResultType], RingsideScreen[ScreenResultTy
     def compose(self) -> ComposeResult:
         yield from self.compose_box()
         footer = KeyFooter()
-        footer.set_reactive(KeyFooter.keys, key_hints_of_dialog(self.shown_keys()))
+        footer.set_reactive(KeyFooter.keys, key_hints_of_dialog(self.shown_keys(), self.app))
         yield footer
 
     def show_keys(self, keys: Sequence[Binding]) -> None:
         """Show these keys."""
-        self.query_one(KeyFooter).keys = key_hints_of_dialog(keys)
+        self.query_one(KeyFooter).keys = key_hints_of_dialog(keys, self.app)
 
     @classmethod
     def shown_keys(cls) -> list[Binding]:

@@ -28,6 +28,7 @@ from engine.views.failover.model import BundleTopic, DashboardView, Notice, Part
 from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.model import Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, subscription_view
+from engine.views.reported.trends import Trends
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.kit.wording import namespace_suffix, safe_name
 
@@ -240,6 +241,12 @@ class Shown:
         return subscription_view(
             self.timeline, self._reported, self._moment, subject, keys=self.places.keys, notes=self._notes
         )
+
+    @property
+    def trends(self) -> Trends | None:
+        """How the shown subscription went over the moments; None where brokers reported nothing of it."""
+        subject = self.places.subject(self.place) or subject_of(self.timeline, self.key)
+        return None if subject is None else self._reported.trends(self._moment, subject)
 
     @property
     def comparison(self) -> Comparison | None:

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widget import Widget
 
 from engine.text import counted
 from themes import stylesheet
+from tui.kit.bindings import Binding
 from tui.kit.columns import AS_THEY_COME, Lines, Order, Value
 from tui.kit.exporting import EXPORT_HINT, as_text, export
 from tui.kit.line_table import LineTable, RowsTable

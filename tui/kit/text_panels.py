@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
@@ -19,6 +19,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.text import visible
+from tui.kit.bindings import Binding
 from tui.kit.line_widget import ScrolledLines
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
 from tui.kit.wording import Line, Remark

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events, on
 from textual.app import App
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.color import Color
 from textual.command import Provider
@@ -22,11 +22,12 @@ from textual.css.stylesheet import Stylesheet
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.theme import Theme, ThemeProvider
-from textual.widgets import Input
 
 from engine.text import visible
 from themes.palettes import THEMES, Depth, Palette, ThemeName, hex_colour, palette
+from tui.drawing.colour import mix, readable
 from tui.drawing.glyphs import ascii_text
+from tui.kit.bindings import EVERYWHERE, Binding
 from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
 
 CONSUMER_COLOURS: Final = 24
@@ -99,7 +100,7 @@ def textual_theme(theme: ThemeName, depth: Depth) -> Theme:
 
 
 def colours_of(theme: Theme, depth: Depth) -> Palette:
-    """The palette for a theme: consumers keep their colours, ground and words are the theme's.
+    """The palette for a theme: consumers keep their colours, ground and words are the theme's, as far as they are read.
 
     Terminals of few colours keep ours, whose colours they have.
     """
@@ -107,19 +108,30 @@ def colours_of(theme: Theme, depth: Depth) -> Palette:
     if depth != "truecolor" or theme.name in map(theme_name, THEMES):
         return ours
     generated = theme.to_color_system().generate()
-    ground, text, accent = (Color.parse(generated[name]) for name in ("background", "foreground", "primary"))
+    ground, surface, text, accent = (
+        Color.parse(generated[name]).rgb for name in ("background", "surface", "foreground", "accent")
+    )
+    grounds = ground, surface
+    text = readable(text, grounds, WORDS_CONTRAST)
     return replace(
         ours,
-        background=ground.rgb,
-        surface=Color.parse(generated["surface"]).rgb,
-        text=text.rgb,
-        dim=ground.blend(text, 0.6).rgb,
-        accent=accent.rgb,
-        ring_track=ground.blend(text, 0.15).rgb,
-        rim=ground.blend(text, 0.3).rgb,
+        background=ground,
+        surface=surface,
+        text=text,
+        dim=readable(mix(ground, text, 0.6), grounds),
+        accent=readable(accent, grounds),
+        ring_track=mix(ground, text, 0.15),
+        rim=mix(ground, text, 0.3),
+        active=readable(ours.active, grounds),
+        standby=readable(ours.standby, grounds),
+        good=readable(ours.good, grounds),
+        warn=readable(ours.warn, grounds),
+        bad=readable(ours.bad, grounds),
     )
 
 
+WORDS_CONTRAST: Final = 4.5
+"""Of words and their ground; what stands back has ``LEAST_CONTRAST``."""
 SHEETS_KEPT = 128
 """More than all widgets and screens have."""
 
@@ -230,8 +242,7 @@ class ThemedApp(App[int]):
 
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {PlainCommands}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "help", "Help", key_display="?", tooltip="All keys"),
-        Binding("q", "quit", "Quit", tooltip="Quit"),
+        *EVERYWHERE,
         Binding("ctrl+c", "quit", "Quit", show=False, priority=True),
     ]
 
@@ -240,8 +251,6 @@ class ThemedApp(App[int]):
     ) -> None:
         self._depth: Depth | None = "mono" if mono else depth
         self._ascii_only = ascii_only
-        self.more_keys: Mapping[str, str] = {}
-        """Keys of the user's own -> the keys whose meaning they have, except where text is typed."""
         self._palettes: dict[tuple[str, Depth], Palette] = {}
         self._theme_before = ""
         """The theme in force while another is being chosen."""
@@ -263,10 +272,6 @@ class ThemedApp(App[int]):
         """
         if isinstance(event, events.InputEvent):
             await asyncio.sleep(0)
-        if isinstance(event, events.Key) and not event.is_forwarded:
-            meant = self.more_keys.get(event.key)
-            if meant is not None and not isinstance(self.focused, Input):
-                event = events.Key(meant, meant if len(meant) == 1 else None)
         await super().on_event(event)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -294,9 +299,11 @@ class ThemedApp(App[int]):
             screen._css_update_count = self._css_update_count
 
     def _variables_with(self, theme: Theme) -> dict[str, str]:
-        """What ``get_css_variables`` will give with another theme."""
-        ours = variables_of(self._colours_with(theme))
-        return {**ours, **theme.to_color_system().generate(), **theme.variables}
+        """What ``get_css_variables`` gives with a theme."""
+        colours = self._colours_with(theme)
+        ours = variables_of(colours)
+        own = {"foreground": hex_colour(colours.text), "accent": hex_colour(colours.accent)}
+        return {**ours, **theme.to_color_system().generate(), **theme.variables, **own}
 
     def _colours_with(self, theme: Theme) -> Palette:
         key = theme.name, self.depth
@@ -313,9 +320,10 @@ class ThemedApp(App[int]):
         """What drawings are painted with: our palette, on the ground of the theme where that is one of Textual's."""
         return self._colours_with(self.current_theme)
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our own variables for themes that do not define them, so that every built-in theme works."""
-        return variables_of(self.colours)
+    def get_css_variables(self) -> dict[str, str]:
+        """Those of the theme and our own, with words in colours that are read on the ground of the theme."""
+        self.theme_variables = self._variables_with(self.current_theme)
+        return self.theme_variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The stock filters, one for a secret, one for characters that command a terminal, and perhaps for ASCII."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from rich.text import Text
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from engine.text import counted
 from engine.views.reported.model import Agreement, Disagreement
+from tui.kit.bindings import Binding
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.plain_text import set_title
 from tui.kit.table_screens import TableDialog

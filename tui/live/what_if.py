@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from rich.text import Text
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widget import Widget
 
 from engine.text import counted
 from engine.views.admin_lines import AdminLine, pasted
 from engine.views.comparing.handovers import ChangeView
 from themes.palettes import Palette, hex_colour
+from tui.kit.bindings import Binding
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.table_screens import TableDialog

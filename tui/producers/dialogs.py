@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.suggester import SuggestFromList
 from textual.widgets import Input
@@ -16,6 +16,7 @@ from engine.cluster.commands import AddProducers, SendByProducers, SetProducerRa
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
 from engine.routing.producers.settings import ACCESS_MODES, DEFAULT_MSG_SIZE_BYTES
+from tui.kit.bindings import Binding
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel
 from tui.kit.prompt import TypedLine

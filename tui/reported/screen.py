@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.reactive import var
 from textual.widget import Widget
@@ -26,6 +26,7 @@ from tui.kit.bindings import (
     TIME,
     WHY,
     ZOOM,
+    Binding,
     by_use,
     grouped,
     panel_keys,

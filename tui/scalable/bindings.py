@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from textual.binding import Binding
-
 from tui.kit.bindings import (
     BROKERS,
     CLOSE,
@@ -17,6 +15,7 @@ from tui.kit.bindings import (
     UNDO,
     WHY,
     ZOOM,
+    Binding,
     by_use,
     grouped,
     panel_keys,

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import ClassVar, Final
 
 import numpy as np
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
@@ -19,6 +19,7 @@ from tui.drawing.arcs import arcs_of
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import Dots, RingMode, RingPicture, TwoSides
 from tui.drawing.segment_tree import NOBODY, Block, draw_tree
+from tui.kit.bindings import Binding
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part

@@ -26,7 +26,8 @@ class BalanceQuestion:
     """The question besides the state: number of brokers, load manager, cycles, growth per cycle.
 
     ``intervals`` are the settings that give cycles their times; all others are the state's.
-    ``growth_per_cycle`` 1.1 is ten percent more traffic at each full interval.
+    ``growth_per_cycle`` 1.1 is ten percent more traffic at each full interval. ``as_if_on``: as if the state's brokers
+    split by themselves, whatever their setting says.
     """
 
     brokers: int = 2
@@ -34,6 +35,7 @@ class BalanceQuestion:
     cycles: int = 20
     growth_per_cycle: float = 1.0
     intervals: BalanceSettings = field(default_factory=BalanceSettings)
+    as_if_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)

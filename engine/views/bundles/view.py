@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from engine.balance.splitting.forecast import ForecastTree, forecast
@@ -154,11 +155,14 @@ def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestio
     refusal = too_many_brokers(question.brokers)
     if refusal is not None:
         return refusal
+    settings = state.settings
+    if question.as_if_on:
+        settings = structs.replace(settings, loadBalancerAutoBundleSplitEnabled=True)
     return balance_start(
         bundles_of(state, namespace),
         balanced_topics(state, namespace, question.growth_per_cycle),
         broker_ids(question.brokers),
-        state.settings,
+        settings,
         intervals=question.intervals,
         load_manager=question.load_manager,
         behaviour=behaviour_in(state),

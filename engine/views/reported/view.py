@@ -46,6 +46,7 @@ from engine.views.reported.model import (
     SeenTime,
     WaitingPair,
 )
+from engine.views.reported.trends import Trends, trends_of
 
 if TYPE_CHECKING:
     from engine.admin.between import Change
@@ -146,6 +147,7 @@ class Reported:
         self._known: dict[int, Snapshot] = {}
         self._views: dict[tuple[int, str, bool], ReportedView] = {}
         self._comparisons: dict[tuple[int, str], Comparison] = {}
+        self._trends: dict[tuple[int, str], Trends] = {}
         self._settled_only = settled_only or bool(agreements)
 
     def __len__(self) -> int:
@@ -197,6 +199,18 @@ class Reported:
             time, events = self._time(moment, seen), self._events(moment, seen)
             self._views[key] = replace(computed, time=time, events=events, computed_from=1 if step else 0)
         return self._views[key]
+
+    def trends(self, moment: int, subject: Subject) -> Trends | None:
+        """How a subscription went up to a moment; None for one that no answer shows."""
+        key = (moment, subject.key)
+        if key not in self._trends:
+            seen = self.subscriptions(moment).get((subject.namespace, subject.name)) if self.moments else None
+            if seen is None:
+                return None
+            topics = [dispatcher.topic for dispatcher in _dispatchers_of(seen, subject)]
+            moments = [(each, self._readings_of(each)) for each in self.moments[: moment + 1]]
+            self._trends[key] = trends_of(moments, seen.namespace, seen.name, topics)
+        return self._trends[key]
 
     def _newest_view(self, seen: SubscriptionSeen, subject: Subject) -> ReportedView:
         """The view of the newest moment: that of the one before, where brokers reported just the same."""

@@ -11,6 +11,8 @@ from textual.pilot import Pilot
 
 from engine.cluster.state import ClusterState, Namespace
 from engine.scenarios.synthetic import synthetic_state
+from engine.views.bundles.model import BalanceQuestion, BalanceView
+from engine.views.bundles.view import balance_view
 from tests.patience import HANG_S
 from tests.tui.bundle_scenes import after_b, bundles_app, bundles_screen, flow_state
 from tests.tui.screens_under_test import run, text_of
@@ -121,6 +123,29 @@ def test_m_plus_minus_and_t_ask_another_question() -> None:
         assert (screen.question.brokers, screen.question.growth_per_cycle) == (3, 1.0)
 
     run(app, story)
+
+
+def test_a_forecasts_as_if_automatic_splits_were_on_where_they_are_off() -> None:
+    app = bundles_app(flow_state(loadBalancerAutoBundleSplitEnabled=False))
+    on = balance_view(flow_state(), "ring/ddflowmsgrate4x60", BalanceQuestion())
+    assert isinstance(on, BalanceView)
+
+    async def story(pilot: Pilot[int]) -> None:
+        seen = []
+        for key in ("b", "A", "A"):
+            await pilot.press(key)
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            view = bundles_screen(app).view
+            assert view is not None and view.namespace == on.namespace
+            seen.append((bool(view.idle), view.trees == on.trees, "as if automatic splits were on" in text_of(app)))
+        assert seen == [(True, False, False), (False, True, True), (True, False, False)]
+
+    run(app, story)
+
+
+def test_a_says_that_automatic_splits_are_on_where_they_are() -> None:
+    assert "automatic splits are on" in after_b(bundles_app(), "A")
 
 
 def test_no_brokers_is_refused_in_words_and_one_broker_says_that_nothing_splits() -> None:

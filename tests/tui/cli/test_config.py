@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
 from tests.starting import piped
 from tests.tui.cli.conftest import Run
-from tests.tui.screens_under_test import app_of, cluster, main_screen
+from tests.tui.screens_under_test import app_of, cluster, main_screen, text_of
 from tests.tui.screens_under_test import run as play
 from tui.cli.commands import ringside
 from tui.cli.config import EXAMPLE, VARIABLE, config_path, read_config
 from tui.cli.group import with_clusters
-from tui.cli.screen import keys_of_screens
-from tui.kit.bindings import more_keys
+from tui.cli.screen import bindings_of_screens
+from tui.kit.bindings import Binding, chosen_keys
+from tui.kit.footer import KeyFooter
 
 
 @pytest.fixture
@@ -121,34 +121,69 @@ def test_check_prints_what_holds_and_ends_with_2_where_something_does_not(settin
     good = run("config", "check")
     assert (good.code, good.err) == (0, "")
     assert 'theme = "dark"' in good.out
-    settings.write_text('theme = "light"\n[keys]\n"K" = "x"\n"c" = "x"\n"J" = "%"\n"no key" = "x"\n')
+    settings.write_text('theme = "light"\n[keys]\nkill = "K"\nadd = "c"\nkll = "J"\nexplain = "no key"\n')
     bad = run("config", "check")
     assert (bad.code, len(bad.err.splitlines())) == (2, 3)
-    assert "key K" in bad.out
+    assert "kill has the key K" in bad.out
     assert run("config", "check", str(settings.parent / "absent.toml")).code == 2
     assert run("config", "example").out == EXAMPLE
 
 
-def test_a_key_more_does_what_the_other_one_does_except_where_text_is_typed() -> None:
+def test_chosen_keys_do_what_the_others_did_and_are_shown_in_footer_help_and_palette() -> None:
     app = app_of(cluster())
-    app.more_keys = {"K": "x", "f6": "slash"}
+    app.set_keymap({"kill": "K,f8", "filter": "f6", "quit": "Q"})
 
     async def story(pilot: Pilot[int]) -> None:
         before = len(main_screen(app).now.consumers)
-        await pilot.press("K")
-        assert len(main_screen(app).now.consumers) == before - 1
+        hints = {hint.action: hint.key for hint in main_screen(app).query_one(KeyFooter).keys}
+        assert (hints["screen.kill"], hints["app.quit"], hints["screen.add"]) == ("K", "Q", "a")
+        assert "Kill the selected consumer (K f8)" in [each.title for each in app.get_system_commands(app.screen)]
+        await pilot.press("x", "q")
+        assert len(main_screen(app).now.consumers) == before
+        await pilot.press("K", "f8")
+        assert len(main_screen(app).now.consumers) == before - 2
         await pilot.press("f6", *"Kx")
         assert main_screen(app).list_panel.filter_text == "Kx"
-        assert len(main_screen(app).now.consumers) == before - 1
+        await pilot.press("escape", "question_mark")
+        await pilot.pause()
+        assert "K f8  Kill the selected consumer" in text_of(app)
 
     play(app, story)
 
 
-def test_no_key_of_any_screen_is_taken_away() -> None:
-    used: Any = keys_of_screens()
-    assert {"x", "c", "q", "left_square_bracket", "ctrl+p", "comma", "f5", "B", "down"} <= used.keys()
-    taken, problems = more_keys(dict.fromkeys(["a", "[", ",", "ctrl+p", "W"], "x"), used)
-    assert (taken, len(problems)) == ({"W": "x"}, 4)
+def test_a_letter_for_what_had_none_is_still_typed_into_a_prompt() -> None:
+    app = app_of(cluster())
+    app.set_keymap({"switch-theme": "N"})
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("slash", "N")
+        assert main_screen(app).list_panel.filter_text == "N"
+        assert app.theme == "ringside-dark"
+        await pilot.press("escape", "N")
+        await pilot.pause()
+        assert app.theme == "ringside-light"
+
+    play(app, story)
+
+
+def test_no_action_of_any_screen_loses_its_key_unasked() -> None:
+    screens = bindings_of_screens()
+    for key in ("a", "[", ",", "ctrl+p", "ctrl+c", "j", "down", "f5", "m", "S"):
+        chosen = chosen_keys({"kill": [key]}, screens)
+        # "m" has a meaning only where consumers are killed as well, "S" only where they are not
+        assert (chosen.keymap, len(chosen.problems)) == (({"kill": "S"}, 0) if key == "S" else ({}, 1)), key
+    swapped = chosen_keys({"kill": ["c"], "toggle-flag": ["x"]}, screens)
+    assert (swapped.keymap, swapped.problems) == ({"kill": "c", "toggle-flag": "x"}, [])
+    same = chosen_keys({"kill": ["K"], "add": ["K"]}, screens)
+    assert (len(same.keymap), len(same.problems)) == (1, 1)
+
+
+def test_every_action_but_the_prior_ones_has_a_name_and_one_meaning_on_a_screen() -> None:
+    for screen in bindings_of_screens():
+        ours = [each for each in screen if isinstance(each, Binding) and each.action != "none"]
+        assert {each.key for each in ours if each.id is None} == {"ctrl+c", "ctrl+p"}
+        actions = {(each.id, each.action) for each in ours if each.id}
+        assert len(actions) == len({name for name, _ in actions})
 
 
 CLUSTERS = """

@@ -163,7 +163,7 @@ def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatc
     monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: JobResult("assign", summary))
     first, _, heads, off, on = run("fleet", "assign", "in", "out", "--kill", "c-1").out.splitlines()
     assert first == "assign: assignments 40"
-    assert heads.split() == ["policy", "worst", "max/even", "idle", "moved", "least"]
+    assert heads.split() == ["policy", "worst", "busiest÷avg", "idle", "moved", "least"]
     assert off.split() == ["flag_off", "*", "1.50", "3", "1,205", "900"]
     assert on.split() == ["flag_on", "1.50", "3", "1,205", "900"]
 

@@ -17,7 +17,7 @@ from tests.tui.fleet_runs import MONDAY, NAMESPACE, TUESDAY, both_days, result, 
 EXPECTED_SUMS = {
     # billing has 5 partitions on both days and audit 2; 1, 3, 4 of billing and 1 of audit move.
     "partitions": 7, "moved": 4, "moved_subscriptions": 2,
-    # billing got worse, audit better; "unknown" had no max/even on Monday, and its rate is the same but for rounding.
+    # billing got worse, audit better; "unknown" had no number on Monday, and its rate is the same but for rounding.
     "worse": 1, "better": 1, "verdicts": 1,
     "idle": 1,  # 0 + 1 on Monday, 2 + 0 on Tuesday
     "spare_msg_rate": 16.0,  # 10 + 4 + 3 + 1, then 30 + 0 + 3 + 1

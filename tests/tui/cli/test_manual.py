@@ -1,13 +1,16 @@
-"""The manual is made from the commands; every command has an example, and every example can be parsed."""
+"""The manual is made from the commands; every example can be parsed; the site has every page and no broken link."""
 
 from __future__ import annotations
 
+import re
 import shlex
+import shutil
+from pathlib import Path
 
 import click
 import pytest
 
-from tests.manual import as_markdown, entries
+from tests.manual import ROOT, as_markdown, entries, write_site
 from tests.tui.cli.conftest import Run
 from tui.cli.commands import ringside
 
@@ -56,3 +59,26 @@ def test_examples_without_a_file_run(example: str, run: Run) -> None:
     ran = run(*words, *once)
     assert ran.code == 0
     assert ran.out or words == ["config", "check"]
+
+
+def test_the_site_is_built_from_every_page_without_a_broken_link_or_anything_of_others(tmp_path: Path) -> None:
+    config = pytest.importorskip("mkdocs.config")
+    build = pytest.importorskip("mkdocs.commands.build").build
+    write_site(tmp_path / "build" / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    build(config.load_config(str(tmp_path / "mkdocs.yml"), strict=True))
+    site = tmp_path / "build" / "site"
+    pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+    written = {
+        path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in (ROOT / "docs").rglob("*.md")
+    }
+    written -= {"deploy/README.html"}  # an index
+    assert written | {"index.html", "commands.html", "deploy/index.html"} <= pages
+    loaded = [
+        match
+        for page in pages
+        for match in re.findall(
+            r"<(?:script|img|link|source)[^>]*(?:src|href)=\"?(https?:[^\" >]*)", (site / page).read_text()
+        )
+    ]
+    assert loaded == []

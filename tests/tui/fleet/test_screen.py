@@ -86,7 +86,7 @@ def test_the_first_screen_tells_the_fleet_the_worst_and_the_keys(folder: Path, s
     first = next(at for at, line in enumerate(lines) if "billing" in line)
     assert NAMESPACE in lines[first] and "2.50" in lines[first] and "██████████" in lines[first]
     assert first < next(at for at, line in enumerate(lines) if "1.25" in line and "orders" in line)
-    assert "max/even of 3 subscriptions, 1 without a number" in result and "the worst first" in result
+    assert "busiest÷avg of 3 subscriptions, 1 without a number" in result and "the worst first" in result
     assert "the busiest has 2.50 times" in " ".join(result.replace("│", " ").split())
     assert all(words in lines[-1] for words in ("enter Open", "/ Filter", "s Sort", "e Export", "? Help", "q Quit"))
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 import tui.brokers.dialogs
@@ -35,7 +36,7 @@ def dialogs(above: type[RingsideModal[object]] = RingsideModal) -> Iterator[type
 
 @pytest.mark.parametrize("dialog", sorted(set(dialogs()), key=lambda cls: cls.__name__))
 def test_every_dialog_shows_how_to_close_it_and_does_what_it_shows(dialog: type[RingsideModal[object]]) -> None:
-    hints = key_hints_of_dialog(dialog.shown_keys())
+    hints = key_hints_of_dialog(dialog.shown_keys(), App())
     assert hints[-1].key == "esc" and hints[-1].always
     for hint in hints:
         name = hint.action.partition(".")[2].partition("(")[0]

@@ -127,6 +127,63 @@ def test_a_newer_reading_becomes_the_picture(at: Callable[[float], None]) -> Non
     assert feed.stopped
 
 
+def with_billing(plain: ClusterReading, **members: float | None) -> ClusterReading:
+    """The same reading with these members of the subscription in each partition; None takes one out."""
+    answers = []
+    for answer in plain.answers:
+        data = answer.data
+        if answer.path.endswith(ORDERS):
+            stats = json.loads(data)
+            for partition in stats["partitions"].values():
+                billing = partition["subscriptions"]["billing"]
+                for name, value in members.items():
+                    holders = billing["consumers"] if name == "availablePermits" else [billing]
+                    for holder in holders:
+                        holder[name] = value
+                        if value is None:
+                            del holder[name]
+            data = json.dumps(stats).encode()
+        answers.append(Answer(answer.path, data))
+    return replace(plain, answers=tuple(answers))
+
+
+def test_backlog_rate_and_permits_are_drawn_over_the_readings_with_gaps_for_what_is_unknown(
+    at: Callable[[float], None],
+) -> None:
+    feed, pictures = Hand(), Pictures()
+    first = pictures.session(with_billing(reading(0), msgBacklog=10, msgRateOut=1.5, availablePermits=100))
+    app = app_with(feed, pictures, first)
+    later = [
+        with_billing(reading(10), msgBacklog=20, msgRateOut=0, availablePermits=-1),
+        with_billing(reading(20), msgBacklog=0, msgRateOut=None, availablePermits=None),
+        with_billing(reading(40), msgBacklog=40, msgRateOut=3, availablePermits=50),  # one was missed
+    ]
+
+    async def story(pilot: Pilot[int]) -> None:
+        for one in later:
+            assert feed.arrived is not None
+            feed.arrived(pictures.newer(one))
+        await pilot.pause()
+        trends = app.store.shown.trends
+        assert trends is not None
+        (billing,) = app.store.timeline.state.subscriptions
+        partitions = sum(app.store.timeline.state.topics[topic].partitions for topic in billing.topics)
+        assert trends.backlog == tuple(n and n * partitions for n in (10, 20, 0, None, 40))
+        assert trends.out_msgs_per_sec == tuple(n and n * partitions for n in (1.5, 0, None, None, 3))
+        dispatchers = partitions * len(billing.consumers)
+        assert trends.permits == tuple(n and n * dispatchers for n in (100, -1, None, None, 50))
+        assert "backlog ▂▄▁ █" in text_of(app)
+        assert "out/s ▄▁  █" in text_of(app)
+        assert "permits █▁  ▄" in text_of(app)
+        await pilot.press("home")
+        await pilot.pause()
+        trends = app.store.shown.trends
+        assert trends is not None
+        assert len(trends.backlog) == 1
+
+    run(app, story, (120, 40))
+
+
 def with_rate(plain: ClusterReading, msgs_per_sec: float) -> ClusterReading:
     """The same reading, with this total of incoming messages/s in the broker's load report."""
     answers = []

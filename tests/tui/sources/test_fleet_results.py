@@ -127,7 +127,7 @@ def test_a_filter_keeps_the_order_and_can_be_taken_away(tmp_path: Path) -> None:
     ("text", "found"),
     [
         ("orders bill", ["billing"]),
-        ("max/even>1.25", ["billing"]),
+        ("busiest/avg>1.25", ["billing"]),
         ("cons=2", ["orders", "loose"]),
         ("idle<1 type=key", ["orders"]),
         ("worst=warn", ["billing"]),

@@ -31,8 +31,8 @@ def check(path: Path | None) -> int:
     Example: ringside config check
     """
     from tui.cli.config import config_path, read_config
-    from tui.cli.screen import keys_of_screens
-    from tui.kit.bindings import more_keys
+    from tui.cli.screen import bindings_of_screens
+    from tui.kit.bindings import chosen_keys
 
     wanted = path if path is not None else config_path()
     if wanted is None:
@@ -42,20 +42,38 @@ def check(path: Path | None) -> int:
         say(f"{wanted}: there is no such file; ringside config example > {wanted} makes one")
         return FINE if path is None else USAGE
     config = read_config(wanted)
-    known = keys_of_screens()
-    keys, wrong = more_keys(config.keys, known)
+    chosen = chosen_keys(config.keys, bindings_of_screens())
     lines = [f"{safe_name(str(wanted))}:"]
     lines += [f"  {name} = {json.dumps(value)}" for name, value in config.settings.items()]
-    lines += [f"  key {more} means {meant}: {known[meant]}" for more, meant in keys.items()]
+    lines += [f"  {name} has the key {keys}" for name, keys in chosen.keymap.items()]
     lines += [
         f"  @{safe_name(name)} is {safe_name(cluster.url.rpartition('@')[2])}"
         for name, cluster in config.clusters.items()
     ]
     write_page(lines if len(lines) > 1 else [f"{lines[0]} nothing is set"], ascii_only=False)
-    problems = (*config.problems, *(f"[keys] {clash}" for clash in wrong))
+    problems = (*config.problems, *(f"[keys] {clash}" for clash in chosen.problems))
     for problem in problems:
         say(f"{wanted}: {problem}")
     return USAGE if problems else FINE
+
+
+@config_command.command("keys", short_help="List the actions of the screens with their keys.")
+def keys() -> int:
+    """List the actions that [keys] can give other keys, each with the keys that it has without.
+
+    Example: ringside config keys
+    """
+    from tui.cli.plain import table
+    from tui.cli.screen import bindings_of_screens
+    from tui.kit.bindings import key_text
+
+    rows: dict[str, tuple[list[str], str]] = {}
+    for binding in (binding for screen in bindings_of_screens() for binding in screen if binding.id):
+        known, _ = rows.setdefault(binding.id or "", ([], binding.tooltip or binding.description))
+        known += [text for key in binding.key.split(",") if (text := key_text(key, binding)) not in known]
+    listed = [(name, " ".join(known), words) for name, (known, words) in sorted(rows.items())]
+    write_page(table(listed, ("<", "<", "<")), ascii_only=False)
+    return FINE
 
 
 @config_command.command("example", short_help="Print a file of settings with every default.")

@@ -14,7 +14,7 @@ from tui.cli.limits import code_under, limits_of
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, write_out, write_page
 from tui.cli.plain import Align, table
-from tui.kit.wording import percent, safe_name
+from tui.kit.wording import BUSIEST_SHORT, percent, safe_name
 
 if TYPE_CHECKING:
     from engine.views.fleet.difference import (
@@ -33,8 +33,8 @@ OWNERS_SHOWN: Final = 3
 _WORDS: Final = {
     "spare_msg_rate": "spare msg/s",
     "idle": "idle",
-    "max_over_even": "max/even",
-    "max_over_mean": "max/mean",
+    "max_over_even": BUSIEST_SHORT,
+    "max_over_mean": f"{BUSIEST_SHORT} of keys",
 }
 
 

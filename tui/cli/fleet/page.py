@@ -12,7 +12,7 @@ from engine.text import counted, visible
 from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, FleetTotals, PolicyTotals
 from engine.views.fleet.trends import MEASURES, Trend, growth
 from tui.cli.plain import Align, table
-from tui.kit.wording import ONE_CLUSTER, UNKNOWN, quantity, safe_name, sparkline
+from tui.kit.wording import BUSIEST_SHORT, ONE_CLUSTER, UNKNOWN, quantity, safe_name, sparkline
 
 if TYPE_CHECKING:
     from engine.views.fleet.conditions import Condition, Figures
@@ -70,14 +70,14 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
         (row.mode + (" *" if row.in_force else ""), _ratio(row.worst_max_over_mean), _verdicts(row.verdicts))
         for row in summary.key_modes
     ]  # fmt: skip
-    yield _block("Key_Shared, by mode (* in force)", ("mode", "worst max/mean", "why"), modes, "<><")
+    yield _block("Key_Shared, by mode (* in force)", ("mode", f"worst {BUSIEST_SHORT}", "why"), modes, "<><")
     subscriptions = [
         (_in(row.cluster, f"{safe_name(row.namespace)}/{safe_name(row.subscription)}".strip("/")), row.type,
          _ratio(row.max_over_even), f"{row.idle:,}", f"{row.consumers:,}", f"{row.partitions:,}",
          f"{row.spare_msg_rate:,.1f}", _findings_text(row.findings, row.worst_severity))
         for row in summary.worst_subscriptions[:shown]
     ]  # fmt: skip
-    heads: tuple[str, ...] = ("subscription", "type", "max/even", "idle", "of", "topics", "spare msg/s", "findings")
+    heads: tuple[str, ...] = ("subscription", "type", BUSIEST_SHORT, "idle", "of", "topics", "spare msg/s", "findings")
     yield _block("Worst subscriptions", heads, subscriptions, "<<>>>>><")
     namespaces = [
         (_in(row.cluster, safe_name(row.namespace)), _ratio(row.worst_max_over_even), f"{row.topics:,}",
@@ -85,7 +85,7 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
          _findings_text(row.findings, row.worst_severity))
         for row in summary.worst_namespaces[:shown]
     ]  # fmt: skip
-    heads = ("namespace", "max/even", "topics", "bundles", "to split", "msg/s out", "findings")
+    heads = ("namespace", BUSIEST_SHORT, "topics", "bundles", "to split", "msg/s out", "findings")
     yield _block("Worst namespaces", heads, namespaces, "<>>>>><")
     bundles = [
         (_in(row.cluster, safe_name(row.bundle)), row.outcome, f"{row.topics:,}", f"{row.msgs_per_sec:,.1f}")
@@ -170,7 +170,9 @@ def policy_lines(policies: Sequence[PolicyTotals]) -> list[str]:
          _ratio(policy.worst_max_over_even), f"{policy.idle:,}", f"{policy.moved:,}", f"{policy.least_moved:,}")
         for policy in policies
     ]  # fmt: skip
-    return _block("Failover, by policy (* in force)", ("policy", "worst max/even", "idle", "moved", "least"), rows)
+    return _block(
+        "Failover, by policy (* in force)", ("policy", f"worst {BUSIEST_SHORT}", "idle", "moved", "least"), rows
+    )
 
 
 def _block(title: str, heads: Sequence[str], rows: _Rows, aligns: str = "") -> list[str]:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
 
 from engine.errors import InputError
@@ -16,6 +16,7 @@ from tui.app import RingsideApp
 from tui.cli.exits import FINE
 from tui.cli.options import Output
 from tui.cli.output import speaks_unicode
+from tui.kit.bindings import Binding
 from tui.kit.footer import KeyHint
 from tui.kit.screen import DashboardScreen
 
