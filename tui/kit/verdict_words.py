@@ -75,7 +75,7 @@ def moved_text(verdict: Verdict, noun: str = "partition") -> str:
 
 def verdict_text(verdict: Verdict, noun: str = "partition") -> str:
     """A verdict in one line, before the change is taken."""
-    return f"{judgement_word(verdict.judgement)}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
+    return f"{judgement_word(verdict.judgement, verdict.moved)}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
 
 
 def judgement_colour(judgement: Judgement, colours: Palette) -> Rgb:

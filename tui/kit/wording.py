@@ -113,9 +113,11 @@ def fit(text: str, cells: int) -> str:
     return short + " " * (cells - cell_len(short))
 
 
-def judgement_word(judgement: Judgement) -> str:
-    """A verdict in words."""
-    return "no change" if judgement == "even" else judgement
+def judgement_word(judgement: Judgement, moved: int) -> str:
+    """A verdict in words; shares can stay as they are although ``moved`` items have another owner."""
+    if judgement != "even":
+        return judgement
+    return "same shares" if moved else "no change"
 
 
 def percent(share: float) -> str:
@@ -226,7 +228,7 @@ def _left_alone(event: EventLine, noun: str = "partition") -> str:
     if verdict is None or verdict.judged_by != "nobody":
         return ""
     left = verdict.after.items - verdict.after.owned
-    return f"{judgement_word(verdict.judgement)}: {left:,} of {counted(verdict.after.items, noun)} without a consumer"
+    return f"{judgement_word(verdict.judgement, 0)}: {left:,} of {counted(verdict.after.items, noun)} without a consumer"
 
 
 def event_effect_short(event: EventLine) -> str:
@@ -241,7 +243,7 @@ def event_effect_short(event: EventLine) -> str:
 
 def _judged(event: EventLine) -> str:
     """The verdict in a word, before the numbers."""
-    return f"{judgement_word(event.verdict.judgement)}: " if event.verdict is not None else ""
+    return f"{judgement_word(event.verdict.judgement, event.moved)}: " if event.verdict is not None else ""
 
 
 _NUMBERED: Final = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,9})", re.DOTALL)
