@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from rich.color import Color, ColorSystem
+from rich.style import Style
 
-from themes.palettes import Depth, Palette, Rgb
+from themes.palettes import Depth, Palette, Rgb, hex_colour
 
 IntArray = npt.NDArray[np.int64]
 NO_COLOUR = -1
@@ -81,6 +82,14 @@ def legible(ink: Rgb, ground: Rgb) -> Rgb:
     ((240, 228, 66), (0, 0, 0))
     """
     return ink if contrast(ink, ground) >= LEAST_CONTRAST else contrasting(ground)
+
+
+def letter_style(palette: Palette, number: int) -> Style:
+    """How the letter of a consumer is read best: black or white on its colour, as in the ring."""
+    if palette.mono:
+        return Style(bold=True)
+    colour = palette.consumer_colour(number)
+    return Style(color=hex_colour(contrasting(colour)), bgcolor=hex_colour(colour), bold=True)
 
 
 def shades(inks: tuple[Rgb, ...], palette: Palette, levels: int) -> IntArray:
