@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from engine.cluster.commands import Command
-from engine.cluster.state import ClusterState, Subscription, shown_places
+from engine.cluster.state import ClusterState, Subscription, behaviour_in, shown_places
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Verdict, carried_out, flag_change
 from engine.errors import Rejection
@@ -289,6 +289,11 @@ class Shown:
 
         timeline = self.timeline
         return change_view(timeline.state_at(min(step, timeline.cursor)), timeline.state, self.key)
+
+    @property
+    def has_other_rule(self) -> bool:
+        """Whether consistent hashing of Failover can be turned on or off for what is shown."""
+        return self.kind == "failover" and behaviour_in(self.timeline.state).knows_failover_consistent_hashing
 
     def change_of_rule(self) -> ChangeView | None:
         """Return what turning consistent hashing of Failover on or off would make of the shown subscription."""
