@@ -98,15 +98,15 @@ def _happened(event: EventLine, view: DashboardView) -> str:
     if not event.partitions:
         return f"{words}: done."
     if not event.moved:
-        alone = event.verdict is not None and not event.verdict.after.consumers
-        return (
-            f"{words}: {judgement_word(event.verdict.judgement, 0) if alone and event.verdict else unmoved_text(event)}."
-        )
+        verdict = event.verdict
+        alone = verdict is not None and not verdict.after.consumers
+        return f"{words}: {judgement_word(verdict.judgement, 0) if alone and verdict else unmoved_text(event)}."
     moved = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved"
     enough = enough_text(event)
     if event.verdict is None:
         return f"{words}: {moved}, {enough}."
-    return f"{words}: {judgement_word(event.verdict.judgement, event.moved)}, {shares_text(event.verdict)}. {moved}, {enough}."
+    word = judgement_word(event.verdict.judgement, event.moved)
+    return f"{words}: {word}, {shares_text(event.verdict)}. {moved}, {enough}."
 
 
 def _next(event: EventLine, view: DashboardView) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from rich.cells import cell_len, chop_cells
@@ -219,16 +219,16 @@ def enough_text(event: EventLine) -> str:
 
 def unmoved_text(event: EventLine, noun: str = "partition") -> str:
     """What to say about a step that moved nothing; more than that where consumers are missing."""
-    return _left_alone(event, noun) or "nothing moved"
+    return _left_alone(event, lambda items: f" of {counted(items, noun)}") or "nothing moved"
 
 
-def _left_alone(event: EventLine, noun: str = "partition") -> str:
-    """How many have no consumer, if that is what the step made better or worse; else ""."""
+def _left_alone(event: EventLine, of: Callable[[int], str]) -> str:
+    """How many ``of`` all have no consumer, if that is what the step made better or worse; else ""."""
     verdict = event.verdict
     if verdict is None or verdict.judged_by != "nobody":
         return ""
     left = verdict.after.items - verdict.after.owned
-    return f"{judgement_word(verdict.judgement, 0)}: {left:,} of {counted(verdict.after.items, noun)} without a consumer"
+    return f"{judgement_word(verdict.judgement, 0)}: {left:,}{of(verdict.after.items)} without a consumer"
 
 
 def event_effect_short(event: EventLine) -> str:
@@ -236,7 +236,7 @@ def event_effect_short(event: EventLine) -> str:
     if event.partitions == 0 or event.kind in _MOVES_NOTHING:
         return ""
     if event.moved == 0:
-        return _left_alone(event) or "0 moved"
+        return _left_alone(event, lambda items: f"/{items:,}") or "0 moved"
     risk = f", {quantity(event.unacked_at_risk)} at risk" if event.unacked_at_risk else ""
     return f"{_judged(event)}{event.moved:,}/{event.partitions:,} moved (least {event.least:,}){risk}"
 
