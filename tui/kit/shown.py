@@ -28,7 +28,7 @@ from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.model import Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
-from tui.kit.wording import namespace_suffix, safe_name
+from tui.kit.wording import namespace_suffix, safe_name, short_topic
 
 if TYPE_CHECKING:
     from engine.cluster.keys.state import KeySubscription
@@ -63,6 +63,7 @@ class Places:
         self.keys: Final = all_places(shown_places(state), others)
         listed: tuple[Subscription | KeySubscription, ...] = (*state.subscriptions, *state.key_subscriptions)
         self._names = [(subscription.namespace, subscription.name) for subscription in listed]
+        self._topics = [subscription.topics for subscription in listed]
         self._first_keys = len(state.subscriptions)
         self._first_producers = len(listed)
         self._first_scalable = len(listed) + len(state.producer_topics)
@@ -87,12 +88,17 @@ class Places:
         return self.others[place - self._first_other] if self.kind(place) == "reported" else None
 
     def title(self, place: int) -> str:
-        """Return the name at a place, with its namespace where several have this name."""
+        """Return the name at a place; where several have this name, with what it reads or its namespace."""
         key = self.keys[place]
         if key == BUNDLES:
             return "the bundles"
-        namespace = self.name(place)[0]
-        return safe_name(key) + (namespace_suffix(key, namespace, self.keys) if namespace else "")
+        namespace, name = self.name(place)
+        suffix = namespace_suffix(key, namespace, self.keys) if namespace else ""
+        topics = self._topics[place] if place < len(self._topics) else ()
+        if not suffix or not topics:
+            return safe_name(key) + suffix
+        first, *others = topics
+        return f"{safe_name(name)} on {short_topic(first)}{f' and {len(others):,} more' if others else ''}"
 
     def name(self, place: int) -> tuple[str, str]:
         """Return namespace and name of a subscription, or "" and the name of a topic with producers."""
