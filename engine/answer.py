@@ -12,10 +12,12 @@ Members and properties with ``about`` are the document (``engine.documents``); w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 A = TypeVar("A")
 
@@ -40,8 +42,7 @@ class Kind(Enum):
         return self in (Kind.NAME, Kind.WORD)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """How a member is shown in a table. Of columns that do not fit, those with the highest ``rank`` are left out."""
 
     heading: str
@@ -49,8 +50,7 @@ class Column:
     rank: int
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
+class TableColumn(Struct, frozen=True):
     """A column of a type of rows: ``name`` is the member, ``meaning`` what ``about`` says of it."""
 
     name: str
@@ -73,8 +73,7 @@ Value = float | str | None
 _SIGNS: Final = (">", "<", "=")
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """What a member means, and the bounds of its numbers (of a list: of the numbers in it).
 
     ``nan``: the number may be NaN or infinite, which is null in a document. ``key`` is its name there where that is
@@ -106,16 +105,19 @@ def about(
 
 def extended(kind: type[A], answer: Any, **more: Any) -> A:
     """An answer with the members that ``answer`` and another kind share, and ``more``."""
-    shared = [member.name for member in fields(kind) if member.name not in more and hasattr(answer, member.name)]  # type: ignore[arg-type]
+    shared = [name for name in member_names(kind) or () if name not in more and hasattr(answer, name)]
     return kind(**{name: getattr(answer, name) for name in shared}, **more)
 
 
-def member_names(value: object) -> Sequence[str] | None:
-    """The names of the members of a dataclass or a struct; None for any other value."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return [member.name for member in fields(value)]
-    names: Sequence[str] | None = getattr(type(value), "__struct_fields__", None)
-    return names
+def is_record(kind: type) -> bool:
+    """Whether values of this type have declared members: it is a dataclass or a struct."""
+    return hasattr(kind, "__struct_fields__") or is_dataclass(kind)
+
+
+def member_names(kind: type) -> Sequence[str] | None:
+    """The names of the members of a dataclass or a struct; None for any other type."""
+    names: Sequence[str] | None = getattr(kind, "__struct_fields__", None)
+    return [member.name for member in fields(kind)] if names is None and is_dataclass(kind) else names
 
 
 @cache
@@ -150,8 +152,7 @@ def column_meant(row: type, word: str) -> TableColumn | None:
 # filters
 
 
-@dataclass(frozen=True, slots=True)
-class Filtered:
+class Filtered(Struct, frozen=True):
     """What a filter lets through. ``half_typed`` is the first word that needs a number and has none, "" without one."""
 
     fits: Callable[[Any], bool]

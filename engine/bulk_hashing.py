@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice, pairwise
 from typing import Any, Final, TypeAlias
 
 import mmh3
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.hashing import utf8
@@ -26,8 +26,7 @@ STEP: Final = 1 << 12
 """Names hashed one by one before their hashes are put away: so many stay in the cache."""
 
 
-@dataclass(frozen=True, slots=True)
-class ByteColumn:
+class ByteColumn(Struct, frozen=True):
     """Byte strings as Arrow keeps them: string i is ``data[offsets[i]:offsets[i + 1]]``.
 
     ``offsets``: (n + 1,) int32 or int64, not descending; ``data``: uint8. A slice of an Arrow column may begin at an

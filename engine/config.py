@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Final, Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
@@ -42,8 +44,7 @@ FLOW_OR_QPS_EQUALLY_DIVIDE: Final = "flow_or_qps_equally_divide"
 SPLIT_ALGORITHMS: Final[tuple[SplitAlgorithmName, ...]] = get_args(SplitAlgorithmName)
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerSettings:
+class BrokerSettings(Struct, frozen=True):
     """Broker settings by their exact names, with the defaults of ``ServiceConfiguration`` in the release ``CURRENT``.
 
     Rates are messages per second, bandwidth is 1048576 bytes per second, times are milliseconds. A limit of 0 for the
@@ -93,7 +94,7 @@ class BrokerSettings:
         value = setting_value(name, text)
         if isinstance(value, Rejection):
             return value
-        return self if getattr(self, name) == value else replace(self, **{name: value})  # type: ignore[arg-type]
+        return self if getattr(self, name) == value else replace(self, **{name: value})
 
     def text_of(self, name: str) -> str:
         """The setting as broker.conf writes it."""
@@ -158,8 +159,7 @@ def _domain(like: SettingValue) -> str:
     return "true or false" if isinstance(like, bool) else "a whole number of 32 bits"
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseBehaviour:
+class ReleaseBehaviour(Struct, frozen=True):
     """Which form of each rule one Pulsar release has.
 
     ``knows_failover_consistent_hashing``: the setting of PIP-392 exists; a release without it ignores the line.
@@ -373,4 +373,4 @@ def default_settings(behaviour: ReleaseBehaviour = CURRENT) -> BrokerSettings:
     (4000, 32)
     """
     known = {name: value for name, value in behaviour.defaults.values() if name in DEFAULTS}
-    return replace(BrokerSettings(), **known)  # type: ignore[arg-type]
+    return replace(BrokerSettings(), **known)

@@ -6,7 +6,6 @@ import inspect
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache, cached_property
 from types import NoneType, UnionType
@@ -14,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import numpy as np
 
-from engine.answer import About
+from engine.answer import About, is_record
 
 _CONSTANTS: Final = {"FORMAT": "format", "KIND": "kind"}
 """Constants of a class that are members of its document; ``KIND`` tells the documents of one format apart."""
@@ -30,14 +29,14 @@ def document(answer: object, ids: Sequence[int] = ()) -> Any:
     A member whose name is a word of Python ends in an underscore, which the document leaves out. ``ids`` are those of
     the rows that members refer to by position. Bytes are in hexadecimal. O(size of the answer).
     """
-    kind = type(answer)
+    kind: Any = type(answer)
     if answer is None or kind in (str, int, bool):
         return answer
     if isinstance(answer, float):
         return float(answer) if math.isfinite(answer) else None
     if isinstance(answer, Enum):
         return answer.value
-    if is_dataclass(kind):
+    if is_record(kind):
         plain = {key: _member(getattr(answer, name), meaning, ids) for name, key, meaning in _plan(kind)}
         return {word: getattr(kind, name) for name, word in _CONSTANTS.items() if hasattr(kind, name)} | plain
     if isinstance(answer, Mapping):
@@ -182,8 +181,8 @@ def _schema(hint: Any, parts: dict[type, str]) -> dict[str, Any]:
         return {"type": "array", "items": _schema(inner[0], parts)}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {"enum": [choice.value for choice in hint]}
-    if is_dataclass(hint):
-        return {"$ref": f"#/$defs/{_part(hint, parts)}"}  # type: ignore[arg-type]
+    if isinstance(hint, type) and is_record(hint):
+        return {"$ref": f"#/$defs/{_part(hint, parts)}"}
     raise TypeError(f"{hint} cannot be in a document")
 
 

@@ -7,8 +7,9 @@ by the command line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Final, Generic, TypeVar
+
+from msgspec import Struct
 
 from engine.answer import about
 
@@ -30,8 +31,7 @@ class InputError(RingsideError):
         self.problems = problems
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing that is wrong with an input; the good rest is kept.
 
     ``source`` is the file (or a word such as "standard input"), ``path`` the place inside it, JSON-path like
@@ -56,8 +56,7 @@ class Problem:
         return f"{place}: {self.reason}{advice}"
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded(Generic[T]):
+class Decoded(Struct, Generic[T], frozen=True):
     """The readable part of an answer and the problems with the rest. ``set_aside`` counts topics left out, in load
     reports bundles."""
 
@@ -66,8 +65,7 @@ class Decoded(Generic[T]):
     set_aside: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """A request that was refused, the way Pulsar refuses it where Pulsar would.
 
     ``error`` is Pulsar's own name for the refusal (``ConsumerBusy``, ``IllegalArgumentException``) or, where only this

@@ -8,11 +8,11 @@ from __future__ import annotations
 import codecs
 import struct
 import zlib
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Annotated, Final, Literal
 
 import mmh3
+from msgspec import Struct
 
 from engine.answer import about
 
@@ -229,8 +229,7 @@ def sticky_key_slot(hash_value: int, low: int, high: int) -> int:
 HashFunction = Literal["murmur3_32", "crc32"]
 
 
-@dataclass(frozen=True, slots=True)
-class HashedText:
+class HashedText(Struct, frozen=True):
     """A text on its way to a hash: the UTF-8 bytes, the function's own 32-bit result, and the value Pulsar works with.
 
     ``raw`` is signed for ``murmur3_32`` (as Java prints it) and equals ``value`` for ``crc32``.
@@ -253,8 +252,7 @@ def hashed_by_murmur3(text: str) -> HashedText:
     return HashedText(text, utf8(text), "murmur3_32", murmur3_32_raw(text), murmur3_32(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
+class Division(Struct, frozen=True):
     """``dividend`` mod ``divisor`` = ``remainder``."""
 
     dividend: Annotated[int, about("What is divided.")]

@@ -16,10 +16,11 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from engine.errors import InputError, Rejection
 
@@ -158,8 +159,7 @@ HEAD_BYTES: Final = 1 << 16
 _PIECE: Final = 1 << 18
 
 
-@dataclass(slots=True)
-class Intake:
+class Intake(Struct):
     """The limit of one reading and what was read so far, over all its files.
 
     A file that would cross the limit is left out, and the next one may still fit. What was unpacked in vain counts for

@@ -7,16 +7,16 @@ the later one's line is taken to have changed, unless a public thread names anot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from engine.releases import CURRENT_RELEASE, Release
 
 VersionLibrary = Literal["0.9", "0.10"]
 
 
-@dataclass(frozen=True, slots=True)
-class LoadRules:
+class LoadRules(Struct, frozen=True):
     """The rules of both load managers in one release; ``engine.releases`` has the defaults of their settings.
 
     ``overload_usage``: whether the resource weights count where a broker is compared with the overload limit and where

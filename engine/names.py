@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from engine.errors import Rejection
 
@@ -99,8 +100,7 @@ def is_segment(topic: str) -> bool:
     return topic.startswith(f"{SEGMENT}://")
 
 
-@dataclass(frozen=True, slots=True)
-class TopicName:
+class TopicName(Struct, frozen=True):
     """A topic name taken apart. ``complete`` is the text that is hashed; ``partition_index`` is -1 for no partition."""
 
     complete: str

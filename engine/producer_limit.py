@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from engine.names import PARTITION_SUFFIX, namespace_of, partition_index
 
@@ -31,8 +32,7 @@ _SYSTEM_TOPICS: Final = frozenset(
 _PENDING_ACKS: Final = "__transaction_pending_ack"
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerLimit:
+class ProducerLimit(Struct, frozen=True):
     """How many producers each partition takes at most; 0 means any number."""
 
     most: int

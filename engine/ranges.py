@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 from typing import Annotated
 
+from msgspec import Struct
+
 from engine.answer import about
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class HashRange:
+class HashRange(Struct, frozen=True, order=True):
     """The hashes ``start`` .. ``end``, both included, as Pulsar's ``Range``; never empty.
 
     >>> HashRange(3, 5).size, HashRange(3, 5).contains(5), HashRange(3, 5).contains(6)

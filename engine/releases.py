@@ -8,8 +8,9 @@ that is not here has had one default since 2.10.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
 
 SettingValue = bool | int | float | str | tuple[str, ...]
 FINAL: Final = 1000
@@ -65,8 +66,7 @@ _AUTUMN_2026: Final = (Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0, mil
 """The first releases of most fixes of that time, by their release notes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(Struct, frozen=True):
     """What a setting is where nobody sets it. ``value`` None: brokers do not have the setting and ignore its line.
 
     ``dynamic``: ``update-dynamic-config`` takes it. A strategy is the full name of its class, as broker.conf has it.
@@ -85,8 +85,7 @@ class Default:
         return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Since:
+class _Since(Struct, frozen=True):
     """A default, and the first release of each line that has it."""
 
     default: Default
@@ -171,8 +170,7 @@ SETTINGS: Final[Mapping[str, tuple[_Since, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseDefaults:
+class ReleaseDefaults(Struct, frozen=True):
     """The defaults of one release, of the settings in ``SETTINGS`` and of nothing else, in their order.
 
     >>> old, new = defaults_of(Release(4, 2, 4)), defaults_of(Release(5, 0, 1))

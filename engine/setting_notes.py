@@ -7,14 +7,14 @@ whose default, existence or dynamic use depends on the release, and goes before 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 Category = Literal["Policies", "Server", "Metrics", "Load Balancer"]
 
 
-@dataclass(frozen=True, slots=True)
-class SettingNote:
+class SettingNote(Struct, frozen=True):
     """``remark`` is where words elsewhere and the broker's code differ, ``source`` the proposal or pull request."""
 
     category: Category

@@ -7,9 +7,10 @@ tag is the second one, and the only one in ``mono``.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal, get_args
+
+from msgspec import Struct
 
 from themes import ROOT
 
@@ -36,8 +37,7 @@ ROLES: Final[tuple[str, ...]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
+class Palette(Struct, frozen=True):
     """The colours of one theme at one depth, as (red, green, blue) with 0..255 each.
 
     In ``256`` and ``16`` every colour is one the terminal has, so nothing shifts on its way out. In ``mono`` only light

@@ -281,7 +281,8 @@ class RingsideApp(ThemedApp):
             self._list_first()
         self._latest = self.set_timer(TYPING_AT_LATEST_S, self._type_early_keys)
         screen.call_after_refresh(self.call_later, self._type_early_keys)
-        screen.call_after_refresh(run_beside, self, _import_the_rest)
+        # The first refresh lays out, the second paints: what competes with it for the processor waits for both.
+        screen.call_after_refresh(screen.call_after_refresh, run_beside, self, _import_the_rest)
 
     async def on_event(self, event: events.Event) -> None:
         """Keep keys that come before there is anything to show."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import Struct, field, structs
 
 from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFacts
 from engine.admin.files import AnswerFile
@@ -82,8 +83,7 @@ _CONNECTED, _TWICE = b"connectedSince", 2
 _NAME_AN_ANSWER: Final = "name a recorded answer of the admin interface"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """One answer as plain JSON. ``name`` is its file, or its name inside an object or a text of several answers."""
 
     kind: AnswerKind
@@ -91,8 +91,7 @@ class Answer:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedFile:
+class OpenedFile(Struct, frozen=True):
     """The answers in a file, the requests that words around them name (by the names of answers), and problems.
 
     ``is_whole``: nothing is missing in the middle or at the end of an answer, as far as the text shows it.
@@ -125,7 +124,7 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
         if shaped.kind is not AnswerKind.OTHER:
             return OpenedFile((shaped,), problems + more, asked)
     elif (pasted := pasted_file(file, data)) is not None:
-        return replace(pasted, problems=problems + pasted.problems)
+        return structs.replace(pasted, problems=problems + pasted.problems)
     return _as_it_is(file, data, kind, problems)
 
 
@@ -265,7 +264,7 @@ def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
             names.forget(name)
             continue
         if answer.kind is AnswerKind.TOPIC_STATS and names.asked_for(name) == _SUMS:
-            answer = replace(answer, kind=AnswerKind.PARTITIONED_STATS)
+            answer = structs.replace(answer, kind=AnswerKind.PARTITIONED_STATS)
         answers.append(answer)
         problems += more
     found = bool(answers)
@@ -355,7 +354,7 @@ def _answer_of(document: Document, name: str, source: str) -> tuple[Answer, list
     shaped, more = _shaped(name, data, document.cuts)
     if document.cuts and shaped.kind not in _KEPT_WHEN_CUT:
         return Answer(begins, name, document.written), problems
-    return shaped, [*problems, *(replace(problem, source=source, line=document.line) for problem in more)]
+    return shaped, [*problems, *(structs.replace(problem, source=source, line=document.line) for problem in more)]
 
 
 def _shaped(name: str, data: bytes, cuts: tuple[Cut, ...] = ()) -> tuple[Answer, tuple[Problem, ...]]:

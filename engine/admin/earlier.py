@@ -7,10 +7,10 @@ a reading is what has changed since the previous one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -41,8 +41,7 @@ class EarlierParts:
         self._before = {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     data: bytes
     decoded: Any
     parts: EarlierParts

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from engine.admin.documents import has_answers
 from engine.admin.files import LARGEST_PASTE_BYTES, AnswerFile, is_answer_name, is_paste_name, read_file
@@ -20,8 +21,7 @@ MIRROR_FOLDERS: Final = ("admin", "lookup", "brokers")
 """Sub-folders of a folder that mirrors the admin API; ``brokers/HOST:PORT`` holds answers of single brokers."""
 
 
-@dataclass(frozen=True, slots=True)
-class FilesRead:
+class FilesRead(Struct, frozen=True):
     """Files in the natural order of their names, problems, and the names of files that are not answers."""
 
     files: tuple[AnswerFile, ...]

@@ -6,9 +6,11 @@ A range of releases is inferred, and of it the newest counts: for most rules it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.admin.facts import ConsumerFacts, Snapshot
 from engine.admin.release_signs import RECENTLY_JOINED, SIGNS, Sign

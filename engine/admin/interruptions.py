@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
+
+from msgspec import Struct, field
 
 from engine.admin.facts import Snapshot, TopicFacts
 from engine.answer import about
@@ -17,8 +18,7 @@ from engine.hashing import crc32_hash
 _ONE_ACTIVE = ("Failover", "Exclusive")
 
 
-@dataclass(frozen=True, slots=True)
-class Interruption:
+class Interruption(Struct, frozen=True):
     """What unloading a bundle interrupts, as reported. What an answer lacks is not counted."""
 
     topics: Annotated[int, about("Reported topics in the bundle, partitions singly.", 0)] = 0
@@ -43,8 +43,7 @@ def _interruption_of(topics: Sequence[TopicFacts]) -> Interruption:
     )
 
 
-@dataclass(slots=True)
-class _Topics:
+class _Topics(Struct):
     """Topics by the full name of their bundle; those of unknown bundles by namespace, with their hashes."""
 
     by_bundle: dict[str, list[TopicFacts]] = field(default_factory=lambda: defaultdict(list))

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import unquote
 
 import msgspec
+from msgspec import Struct, field
 
 from engine.admin.facts import BrokerStats, TopicFacts, WrittenLoad
 from engine.admin.mended_reports import quoted_numbers
@@ -39,8 +40,7 @@ _MOST_PERCENT: Final = 1e6
 _Percent = Annotated[float, msgspec.Meta(ge=0, le=_MOST_PERCENT)]
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredUsage:
+class MeasuredUsage(Struct, frozen=True):
     """What a broker measured last: percents of its resources, and the moving average of its load, 1.0 being full."""
 
     cpu_percent: float
@@ -155,16 +155,14 @@ def bundle_stats_of(loaded: BrokerStats) -> tuple[BundleStats, ...]:
     )
 
 
-@dataclass(slots=True)
-class _Answers:
+class _Answers(Struct):
     """What one broker answered at one moment; ``loaded`` decodes its list of topics."""
 
     metrics: tuple[str, bytes] | None = None
     loaded: Callable[[], Decoded[BrokerStats]] = lambda: Decoded(BrokerStats({}, {}))
 
 
-@dataclass(slots=True)
-class MeasuredLoads:
+class MeasuredLoads(Struct):
     """Collects the answers of brokers that refuse to report their load, by their places in a mirror of the API."""
 
     _answers: dict[tuple[str, str], _Answers] = field(default_factory=lambda: defaultdict(_Answers))

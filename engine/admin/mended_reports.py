@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from engine.admin.facts import LARGEST
 from engine.admin.text import child
@@ -34,8 +34,7 @@ def quoted_numbers(data: bytes) -> bytes:
     return _TEXT_OR_BARE.sub(lambda match: b'"%s"' % match[1] if match[1] else match[0], data)
 
 
-@dataclass(slots=True)
-class Mending:
+class Mending(Struct):
     """Reads members of a report one by one, and collects their problems."""
 
     source: str

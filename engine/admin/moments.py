@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from engine.admin.documents import rounds_in
 from engine.admin.earlier import EarlierAnswers
@@ -25,8 +25,7 @@ from engine.text import moment_ms, natural_key
 _NUMBERED: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d{1,9})?Z?|\d{1,9})[-_.]")
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """The answers of one time; ``at_ms`` is in epoch milliseconds, None where the time is unknown.
 
     ``older`` has the topics, without partitions, whose statistics were read before that, and when.

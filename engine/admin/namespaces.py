@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.admin.facts import BundleList, Count, HashPositions, RuntimeConfiguration
 from engine.admin.text import SET_ASIDE, child, malformed, plain_json, raw_list, raw_object, value_problem
@@ -153,14 +154,13 @@ def _with_setting(settings: BrokerSettings, name: str, raw: msgspec.Raw) -> Brok
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Rejection("IllegalArgumentException", "cannot be read", field=name)
     if isinstance(value, list) and isinstance(DEFAULTS[name], tuple):
-        return replace(settings, **{name: tuple(str(part) for part in value)})  # type: ignore[arg-type]
+        return replace(settings, **{name: tuple(str(part) for part in value)})
     text = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else str(value)
     # Java prints a list as [a, b].
     return settings.with_setting(name, str(text).strip("[]") if isinstance(DEFAULTS[name], tuple) else str(text))
 
 
-@dataclass(frozen=True, slots=True)
-class LookupFacts:
+class LookupFacts(Struct, frozen=True):
     """A broker's addresses for clients and for HTTP, as a look-up answers; "" where missing."""
 
     broker_url: str

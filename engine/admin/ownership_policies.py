@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from engine.admin.requests import ANTI_AFFINITY, AdminRequest, request_of_path
 from engine.admin.text import child, plain_json
@@ -26,8 +26,7 @@ _URL: Final = re.compile(r"[a-z+]{1,10}://")
 _LEFT_OUT: Final = "it is left out; the rest is kept"
 
 
-@dataclass(slots=True)
-class OwnershipPolicies:
+class OwnershipPolicies(Struct):
     """Collects answers about ownership one by one; each kind is None until there is an answer about it.
 
     ``groups``: the anti-affinity group of each namespace that has one. An answer with all isolation policies or failure

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.config import DEFAULTS, BrokerSettings
@@ -285,8 +285,7 @@ def _dicts(items: object) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-@dataclass(frozen=True)
-class Naming:
+class Naming(Struct, frozen=True, dict=True):
     """Finds the topic or namespace of answers that do not name it. ``names`` are full names of topics."""
 
     requests: Mapping[str, AdminRequest]

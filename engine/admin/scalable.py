@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from engine.admin.kinds import AnswerKind
 from engine.admin.requests import AdminRequest, nameless_topic
@@ -195,7 +196,8 @@ def _without_circles(segments: Mapping[int, Segment]) -> tuple[dict[int, Segment
     if not circular:
         return dict(segments), None
     cut = {
-        one: replace(segments[one], parent_ids=tuple(sound.intersection(segments[one].parent_ids))) for one in circular
+        one: structs.replace(segments[one], parent_ids=tuple(sound.intersection(segments[one].parent_ids)))
+        for one in circular
     }
     verb = "descends from itself" if len(circular) == 1 else "descend from themselves, or from such"
     return {**segments, **cut}, f"{listed_text([str(one) for one in circular], 8)} {verb}"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from engine.admin.facts import NOT_REPORTED, Count, Counter, NotReported, Rate, SubscriptionFacts
 from engine.admin.text import WHOLE_CHECK_BYTES, without_nulls
@@ -67,8 +67,7 @@ _TOPIC: Final = msgspec.json.Decoder(TopicWire)
 _Wire = TypeVar("_Wire", bound=TopicWire)
 
 
-@dataclass(frozen=True)
-class SoundTopics(Generic[_Wire]):
+class SoundTopics(Struct, Generic[_Wire], frozen=True, dict=True):
     """The topics of a document in which nothing is wrong, in columns; ``bundles``: the range each is listed under."""
 
     names: list[str] = field(default_factory=list)

@@ -5,11 +5,11 @@ Each topic is decoded on its own from its raw bytes, so a bad one loses only its
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
@@ -45,8 +45,7 @@ BROKER_STATS: Final = "broker-stats"
 SUMS: Final = "sums"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """The answer that topics are decoded from.
 
     ``whole``: search each topic for repeated members. ``earlier``: topics with the same bytes as there are not decoded
@@ -148,7 +147,7 @@ def _decode_named(answer: _Answer, data: bytes | msgspec.Raw, path: str) -> Deco
         salvaged = _decode_all(answer, salvage_topics(bytes(data)), path)
         return Decoded(salvaged.good, problems + salvaged.problems, salvaged.set_aside)
     whole = len(memoryview(data)) <= WHOLE_CHECK_BYTES
-    decoded = _decode_all(dataclasses.replace(answer, whole=whole), list(members.items()), path)
+    decoded = _decode_all(replace(answer, whole=whole), list(members.items()), path)
     return Decoded(decoded.good, problems + decoded.problems, decoded.set_aside)
 
 

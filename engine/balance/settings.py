@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from engine.answer import about
 from engine.config import CURRENT, ReleaseBehaviour
@@ -23,8 +25,7 @@ MODULAR_CLASS: Final = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadMan
 EXTENSIBLE_CLASS: Final = "org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl"
 
 
-@dataclass(frozen=True, slots=True)
-class BalanceSettings:
+class BalanceSettings(Struct, frozen=True):
     """Intervals by their exact names, with Pulsar's defaults; what a cycle may do stands in ``BrokerSettings``.
 
     The first four matter to the modular load manager, the last one to the extensible one.
@@ -72,8 +73,7 @@ class BalanceSettings:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class LoadSettings:
+class LoadSettings(Struct, frozen=True):
     """What shedding, placement and load reports are ruled by, under Pulsar's exact names.
 
     The defaults are those of the release ``CURRENT``; ``default_load_settings`` has those of others.
@@ -169,7 +169,7 @@ class LoadSettings:
             return Rejection("IllegalArgumentException", f"{text!r} is not {_kind_of(default)}", field=name)
         if name in _STRATEGIES:
             value = str(value).rpartition(".")[2]
-        return replace(self, **{name: value})  # type: ignore[arg-type]
+        return replace(self, **{name: value})
 
 
 _Value = bool | int | float | str | tuple[str, ...]
@@ -207,4 +207,4 @@ def default_load_settings(behaviour: ReleaseBehaviour = CURRENT) -> LoadSettings
     1.0
     """
     known = {name: by_last_part(value) for name, value in behaviour.defaults.values() if name in LOAD_SETTING_DEFAULTS}
-    return replace(LoadSettings(), **known)  # type: ignore[arg-type]
+    return replace(LoadSettings(), **known)

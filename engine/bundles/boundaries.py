@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
@@ -63,8 +62,7 @@ class BundleRange(Struct, frozen=True, order=True):
         return self.lower <= topic_hash < self.upper or (self.upper_inclusive and topic_hash == FULL_UPPER_BOUND)
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceBundles:
+class NamespaceBundles(Struct, frozen=True):
     """The bundles of one namespace: a valid boundary list. Build it with :func:`namespace_bundles`."""
 
     namespace: str
@@ -313,8 +311,7 @@ class SplitResult(Struct, frozen=True):
     children: tuple[BundleRange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SplitRefusal(Rejection):
+class SplitRefusal(Rejection, frozen=True):
     """Why a bundle cannot be split so. ``stage``: "sync" is thrown to the caller, "async" reaches no client."""
 
     stage: Stage = "sync"

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
@@ -177,8 +178,7 @@ NOWHERE: Final = -1
 _HASH_BITS: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class BundleMap:
+class BundleMap(Struct, frozen=True):
     """The bundles of many namespaces, in 16 bytes per bundle.
 
     ``key``: (b,) int64, ``namespace number << 32 | lower bound``, ascending; ``upper``: (b,) int64, the upper bounds
@@ -228,8 +228,7 @@ def bundle_map(boundaries: Sequence[Sequence[int]]) -> BundleMap:
     return BundleMap((number << _HASH_BITS) | lower, upper, start)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicColumns:
+class TopicColumns(Struct, frozen=True):
     """Topics with their bundle and traffic, in listing order, as arrays of (n,).
 
     ``bundle``: int64, ``NOWHERE`` for none; ``hash``: int64, CRC-32; ``msgs_per_sec`` and ``bytes_per_sec``: float64,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.errors import Rejection
@@ -43,8 +44,7 @@ class BothWays:
         return self.throughput_in_bytes_per_sec + self.throughput_out_bytes_per_sec
 
 
-@dataclass(frozen=True, slots=True)
-class TopicLoad(BothWays):
+class TopicLoad(BothWays, Struct, frozen=True):
     """One topic (or one partition) of a namespace: complete name, CRC-32 of it, current traffic.
 
     ``has_stats`` False: it exists in the metadata only (a partition nobody opened), so it counts as a topic and not as
@@ -81,8 +81,7 @@ def topic_load(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class BundleAverage:
+class BundleAverage(Struct, frozen=True):
     """The modular load manager's stored data of a bundle: last topic count, long-term throughput in bytes/s."""
 
     topics: int

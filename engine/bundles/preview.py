@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from engine.bundles.algorithms import flow_limits, flow_or_qps_as_proposed, range_equally_divide
 from engine.bundles.boundaries import BundleRange, NamespaceBundles

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import namespace_bundles
@@ -126,8 +126,7 @@ NEVER_ANSWERED = "NeverAnswered"
 """``error`` of a :class:`SplitWithoutEffect`: the broker drops the error, so the caller waits forever."""
 
 
-@dataclass(frozen=True, slots=True)
-class SplitWithoutEffect(Rejection):
+class SplitWithoutEffect(Rejection, frozen=True):
     """A split that Pulsar accepts but that changes nothing: 204 with a log line only, or no answer at all.
 
     ``plan`` is what would have been done, with its warnings. ``status`` is 204, or 0 for no answer.

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from msgspec import structs
+
 from engine.cluster.commands import AddConsumer, KillConsumer, RenameConsumer, SetPriorityLevel
 from engine.cluster.events import ConsumerAdded, ConsumerRemoved, Event
 from engine.cluster.keys.state import KeySubscription
@@ -181,7 +183,7 @@ def with_consumer_event(state: ClusterState, event: ConsumerAdded | ConsumerRemo
     else:
         consumers = tuple(consumer for consumer in connected if consumer.consumer_id != event.consumer_id)
         next_id = state.next_consumer_id
-    return replace(
+    return structs.replace(
         state,
         subscriptions=tuple(
             replace(subscription, consumers=consumers) if subscription.key == event.subscription else subscription

@@ -6,10 +6,10 @@ the identity of their inputs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.cluster.partitions import (
@@ -28,8 +28,7 @@ from engine.failover.ring import failover_ring
 from engine.memo import Remembered
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Runs:
+class Runs(Struct, frozen=True, eq=False):
     """Neighbours in hash order that have one owner: ``start`` and ``length`` of each run, and its ``owner``: (r,)."""
 
     start: NDArray[np.int64]

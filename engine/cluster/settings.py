@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from difflib import get_close_matches
+
+from msgspec.structs import replace
 
 from engine.cluster.commands import (
     SetRelease,

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+from msgspec import Struct, structs
+
 from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.producers.state import ProducerTopic
@@ -42,8 +45,7 @@ class Subscription:
     loads: Mapping[str, Load] = field(default_factory=lambda: NOTHING_REPORTED, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
-class BundleSplit:
+class BundleSplit(Struct, frozen=True):
     """One split that was carried out: the parent ``[lower, upper)``, the cuts inside it, the algorithm's exact name."""
 
     lower: int
@@ -52,8 +54,7 @@ class BundleSplit:
     algorithm: str
 
 
-@dataclass(frozen=True, slots=True)
-class Namespace:
+class Namespace(Struct, frozen=True):
     """A namespace's bundle boundaries as first seen, and the splits since, in order."""
 
     name: str
@@ -67,8 +68,7 @@ class Namespace:
         return tuple(sorted([*self.initial_boundaries, *cuts]))
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterState:
+class ClusterState(Struct, frozen=True):
     """Everything the model knows at one step.
 
     ``topics`` is keyed by topic name, ``loads`` by partition name (a partition without an entry has no statistics, as
@@ -82,21 +82,21 @@ class ClusterState:
     """
 
     release: str = CURRENT.label
-    settings: BrokerSettings = field(default_factory=BrokerSettings)
-    topics: TopicTable = field(default_factory=lambda: TopicTable.of(()))
-    loads: LoadTable = field(default_factory=lambda: LoadTable.of(TopicTable.of(()), {}))
+    settings: BrokerSettings = msgspec.field(default_factory=BrokerSettings)
+    topics: TopicTable = msgspec.field(default_factory=lambda: TopicTable.of(()))
+    loads: LoadTable = msgspec.field(default_factory=lambda: LoadTable.of(TopicTable.of(()), {}))
     subscriptions: tuple[Subscription, ...] = ()
     key_subscriptions: tuple[KeySubscription, ...] = ()
     producer_topics: tuple[ProducerTopic, ...] = ()
-    producer_policies: Mapping[str, int] = field(default_factory=dict)
+    producer_policies: Mapping[str, int] = msgspec.field(default_factory=dict)
     scalable_topics: tuple[ScalableTopic, ...] = ()
-    namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    namespaces: Mapping[str, Namespace] = msgspec.field(default_factory=dict)
     next_consumer_id: int = 0
 
     def __post_init__(self) -> None:
         topics = TopicTable.of(self.topics)
-        object.__setattr__(self, "topics", topics)
-        object.__setattr__(self, "loads", LoadTable.of(topics, self.loads))
+        structs.force_setattr(self, "topics", topics)
+        structs.force_setattr(self, "loads", LoadTable.of(topics, self.loads))
 
 
 NO_STATISTICS = Load()

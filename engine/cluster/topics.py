@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import ByteColumn, crc32_bulk, murmur3_bulk
@@ -342,13 +343,13 @@ def with_topic_event(state: ClusterState, event: TopicAdded | TopicRemoved | Top
             return _remove_topic(state, event)
         case TopicRepartitioned():
             topics = with_topic(state.topics, Topic(event.topic, event.partitions))
-            return grown_producers(replace(state, topics=topics), event.topic, event.partitions)
+            return grown_producers(structs.replace(state, topics=topics), event.topic, event.partitions)
 
 
 def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:
     joined = frozenset(event.subscriptions)
     topics = with_topic(state.topics, Topic(event.topic, event.partitions))
-    return replace(
+    return structs.replace(
         state,
         topics=topics,
         subscriptions=tuple(
@@ -365,7 +366,7 @@ def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
 
     gone = frozenset(state.topics[event.topic].partition_names())
     topics = without_topic(state.topics, event.topic)
-    return replace(
+    return structs.replace(
         state,
         topics=topics,
         subscriptions=tuple(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
+
+from msgspec import Struct
 
 from engine.answer import about
 
@@ -11,8 +12,7 @@ SuggestionKind = Literal["names", "consumers", "partitions", "points", "flag"]
 KINDS: Final[tuple[SuggestionKind, ...]] = ("names", "consumers", "partitions", "points", "flag")
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """At most ``max_over_mean`` by messages where ``by_messages`` (else by partitions), also after a loss where
     ``survive``, and at most ``busiest_msgs`` messages a second for one consumer (0.0: any).
     """

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from engine.cluster.moves import moves
@@ -45,7 +46,7 @@ class Loss:
 
 def without(state: ClusterState, key: str, gone: Collection[int]) -> ClusterState:
     """The state once the consumers of these ids have left a subscription, all at once."""
-    return replace(
+    return structs.replace(
         state,
         subscriptions=tuple(
             replace(subscription, consumers=tuple(one for one in subscription.consumers if one.consumer_id not in gone))

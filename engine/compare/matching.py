@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from engine.cluster.keys.state import KeySubscription
@@ -68,11 +69,14 @@ def renumbered(state: ClusterState, theirs: Subscription, mine: Subscription) ->
     shifted = replace(
         theirs,
         consumers=tuple(
-            replace(consumer, consumer_id=number) for consumer, number in zip(theirs.consumers, ids, strict=True)
+            structs.replace(consumer, consumer_id=number)
+            for consumer, number in zip(theirs.consumers, ids, strict=True)
         ),
     )
     others = tuple(shifted if subscription is theirs else subscription for subscription in state.subscriptions)
-    return replace(state, subscriptions=others, next_consumer_id=max([state.next_consumer_id, *ids]) + 1), shifted
+    return structs.replace(
+        state, subscriptions=others, next_consumer_id=max([state.next_consumer_id, *ids]) + 1
+    ), shifted
 
 
 def ids_by_name(known: Sequence[tuple[str, int]], names: Sequence[str]) -> list[int]:

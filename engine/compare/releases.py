@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec.structs import fields
 
 from engine.config import CLASSIC_KEY_SHARED, FLAG, ReleaseBehaviour
 from engine.load_rules import LoadRules

@@ -10,6 +10,7 @@ from random import Random
 from typing import Annotated, Final
 
 import numpy as np
+from msgspec import structs
 
 from engine.answer import about
 from engine.cluster.owners import columns_of, dispatch_order, in_connect_order, rules_of
@@ -144,7 +145,7 @@ def partitions_needed(
             flow = np.full(number, rates[name] / number) if known is None else flow_on(known, number)
             split |= {partition_name(name, at): Load(msg_rate_out=rate) for at, rate in enumerate(flow.tolist())}
         table = TopicTable.of([Topic(name, number) for name in topics])
-        bigger = replace(state, topics=table, loads=LoadTable.of(table, split), subscriptions=())
+        bigger = structs.replace(state, topics=table, loads=LoadTable.of(table, split), subscriptions=())
         one = replace(subscription, topics=tuple(topics), loads={})
         chance = (0.0, 0.0)
         if _ring_decides(bigger, one):
@@ -198,7 +199,7 @@ def chance_of(consumers: int, work: Work, seed: int, ring: RingKind = FAILOVER_R
 def _size(
     state: ClusterState, subscription: Subscription, goal: Goal, number: int, chance: tuple[float, float]
 ) -> Size:
-    resized = replace(state, subscriptions=(subscription,))
+    resized = structs.replace(state, subscriptions=(subscription,))
     even = evenness(resized, subscription)
     by_messages = goal.by_messages and even.msgs_per_sec > 0
     ratio = even.max_over_mean_rate if by_messages else even.max_over_mean

@@ -6,10 +6,10 @@ A verdict can be computed before or after a change; it includes what the change 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.answer import about
@@ -35,8 +35,7 @@ from engine.failover.choose import Rule, cohort, rule_in_force
 from engine.memo import Remembered
 
 
-@dataclass(frozen=True, slots=True)
-class Evenness:
+class Evenness(Struct, frozen=True):
     """The work of the consumers that can be active; standbys do not count.
 
     ``items`` are partitions (slots of a Key_Shared subscription), ``owned`` those that somebody has, ``busiest`` those
@@ -136,8 +135,7 @@ MARGIN: Final = 0.01
 """Two shares that differ by less of the larger one are even."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The ``judgement``, the number that decided it (``judged_by``), and what the change moves.
 
     ``moved`` items of ``items`` have another owner, where ``least`` would lead to the same loads. ``msgs_per_sec`` and

@@ -7,8 +7,9 @@ against what was there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.admin.facts import ConsumerFacts, NotReported
 from engine.diagnosis.model import Cause, Judgement, Verdict

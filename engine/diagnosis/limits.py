@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
+
+from msgspec import Struct
 
 from engine.admin.facts import Snapshot
 from engine.answer import about
@@ -26,8 +27,7 @@ NOT_MODELLED: Final[Mapping[str, float | str]] = {
 """Defaults of ``ServiceConfiguration`` in 4.2 for settings that the model does not read. 0 means no limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """The setting that controls a cause. ``value`` is the one in force, None where no answer has it; ``source`` says
     where it was read, "" if unknown. ``default`` is Pulsar's, None for settings of clients.
     """
@@ -38,8 +38,7 @@ class Setting:
     source: Annotated[str, about("Who set it; empty where no answer says it.")] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Limits from the answers of all moments; later answers win. ``defaults`` are those of the release."""
 
     configuration: Mapping[str, str]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.answer import about
 from engine.diagnosis.limits import Setting
@@ -46,8 +49,7 @@ class Verdict(Enum):
 _RANKS: Final = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
-@dataclass(frozen=True, slots=True)
-class KnownBug:
+class KnownBug(Struct, frozen=True):
     """One fault. ``causes`` and ``symptoms`` are those of a cause ("" in ``symptoms``: also without one), and ``fits``
     looks at its dispatcher. ``since``: the first release that is known to have it, None where nothing says so.
     ``mended``: the first releases without it, one a line, () where none is known.
@@ -80,8 +82,7 @@ class KnownBug:
         return f"{self.issue}: {self.what}; {mended}"
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """One named cause.
 
     ``what`` is a sentence without a full stop. ``topic`` is the most affected one, by full name, "" for a cause of the
@@ -124,8 +125,7 @@ def in_order_of_verdict(causes: Iterable[Cause]) -> list[Cause]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RuledOut:
+class RuledOut(Struct, frozen=True):
     """A cause that the answers contradict, and how."""
 
     id: Annotated[str, about("Its name.")]
@@ -136,8 +136,7 @@ Judgement = Cause | str
 """A cause, or a few words why it does not apply."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decider:
+class Decider(Struct, frozen=True):
     """The test for one cause. ``types`` are the subscription types that can have it, as Pulsar writes them.
 
     ``also_quiet``: whether it is possible where nothing waits and no consumer is stopped.
@@ -160,8 +159,7 @@ def rank_of(first: Cause | None, backlog: int, namespace: str, subscription: str
     return rank, -max(backlog, first.waiting if first else 0), namespace, subscription
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(Struct, frozen=True):
     """A cause at an earlier moment, counted from 1, that is gone at the last; ``at_ms`` is the time, if known."""
 
     moment: int

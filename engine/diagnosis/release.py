@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Struct
 
 from engine.admin.facts import Snapshot
 from engine.admin.inference import Basis
@@ -17,8 +18,7 @@ if TYPE_CHECKING:  # imported where no answer names the release
     from engine.admin.inferred_release import InferredRelease
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedRelease:
+class JudgedRelease(Struct, frozen=True):
     rules: Annotated[str, about("The release whose rules are taken: a version or a line.")]
     basis: Annotated[
         Basis,
@@ -29,8 +29,7 @@ class JudgedRelease:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseSeen:
+class ReleaseSeen(Struct, frozen=True):
     """A release as reported, as inferred from the shapes of answers, or assumed because nothing shows it."""
 
     behaviour: ReleaseBehaviour

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Final
@@ -52,8 +51,7 @@ class Reading(Struct, frozen=True):
 
 
 # Not slotted: cached properties keep what several deciders need.
-@dataclass(frozen=True)
-class ConsumerSeen:
+class ConsumerSeen(Struct, frozen=True, dict=True):
     """One consumer of a dispatcher. ``out`` counts the messages sent to it between the moments, None with one moment.
 
     ``stands_still`` is whether nothing was sent to it; None where a single moment does not show it.
@@ -104,8 +102,7 @@ class ConsumerSeen:
         return None if now is None or before is None else now > before
 
 
-@dataclass(frozen=True)
-class Dispatcher:
+class Dispatcher(Struct, frozen=True, dict=True):
     """A subscription of one topic or partition, at the last moment and at the one before, if any."""
 
     last: Reading
@@ -418,8 +415,7 @@ class Dispatcher:
         return None
 
 
-@dataclass(frozen=True)
-class SubscriptionSeen:
+class SubscriptionSeen(Struct, frozen=True, dict=True):
     """One subscription of a namespace on all its topics, with the limits in force.
 
     ``unloaded`` are its topics that some broker's list of loaded topics lacks.

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from engine.diagnosis.causes.pace import HOT_KEY
 from engine.diagnosis.model import Cause, Diagnosis, RuledOut, Verdict, in_order_of_verdict
 from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
@@ -106,7 +108,9 @@ def with_trace(diagnosis: Diagnosis, seen: SubscriptionSeen, counts: Mapping[byt
             if explains
             else f"{known.what}; no single key of the trace is hot, so {hot.owner if hot.is_hot else 'it'} is slow"
         )
-        added = replace(known, what=what, numbers=(*known.numbers, *numbers, ("hot_key", name if explains else "")))
+        added = structs.replace(
+            known, what=what, numbers=(*known.numbers, *numbers, ("hot_key", name if explains else ""))
+        )
         causes = [added if item is known else item for item in diagnosis.causes]
         return replace(diagnosis, causes=tuple(causes))
     if not hot.is_hot:

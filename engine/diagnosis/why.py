@@ -7,6 +7,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
+from msgspec import structs
+
 from engine.admin.facts import total
 from engine.admin.moments import Moment
 from engine.admin.requests import with_placeholders
@@ -136,7 +138,7 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
             ruled_out.append(RuledOut(decider.id, judgement))
     causes += _if_unexplained(seen, causes)
     causes = [
-        replace(without_invented_names(cause), looks_like=looks_like(cause, seen))
+        structs.replace(without_invented_names(cause), looks_like=looks_like(cause, seen))
         for cause in in_order_of_verdict(causes)
     ]
     first = causes[0] if causes else None
@@ -165,7 +167,7 @@ def _if_unexplained(seen: SubscriptionSeen, causes: Sequence[Cause]) -> list[Cau
 
 def without_invented_names(cause: Cause) -> Cause:
     """The cause with TOPIC in lines to paste, where no answer says which topic it is about."""
-    return replace(cause, fix=with_placeholders(cause.fix))
+    return structs.replace(cause, fix=with_placeholders(cause.fix))
 
 
 def diagnose_all(subscriptions: Iterable[SubscriptionSeen]) -> list[Diagnosis]:

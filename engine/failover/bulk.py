@@ -10,9 +10,9 @@ slot of each unit means nobody.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engine.config import CURRENT, ReleaseBehaviour
@@ -20,8 +20,7 @@ from engine.failover.bulk_ring import NOBODY, Cohorts, Rings, assign_modulo
 from engine.failover.choose import Rule, rule_in_force
 
 
-@dataclass(frozen=True, slots=True)
-class SortedTopics:
+class SortedTopics(Struct, frozen=True):
     """Topics of one subscription in hash order.
 
     ``hash``: (n,) int32, ascending; ``row``: (n,) int32, the position before the sort; rows of equal hash keep their
@@ -86,16 +85,14 @@ Key = tuple[str, str, int, str]
 """Namespace, subscription, number of the list of consumers, and the cluster."""
 
 
-@dataclass(frozen=True)
-class ConsumerList:
+class ConsumerList(Struct, frozen=True, dict=True):
     """Names in the dispatcher's (or connect) order and the priority level of each."""
 
     names: tuple[str, ...]
     levels: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True, dict=True):
     """A change: consumers that join or leave every subscription, or whole lists by subscription.
 
     ``lists`` go by (namespace, subscription); an empty namespace means any.
@@ -119,8 +116,7 @@ class Changes:
         return not (self.add or self.kill or self.lists)
 
 
-@dataclass(frozen=True)
-class Slots:
+class Slots(Struct, frozen=True, dict=True):
     """The slots of the consumers of each unit. ``start``: (units + 1,); unit i has ``start[i + 1] - start[i] - 1``
     consumers, and slot ``start[i + 1] - 1`` is nobody."""
 

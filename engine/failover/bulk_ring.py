@@ -8,10 +8,10 @@ list it was given in (connect order), so lists need no order. Source: ``Abstract
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import HASH_BITS, point_hashes
@@ -26,8 +26,7 @@ BATCH_POINTS: Final = 1 << 21
 """Points sorted in one batch; a build needs about 24 bytes of working memory for each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cohorts:
+class Cohorts(Struct, frozen=True):
     """The cohorts of many consumer lists (the consumers that can be active), in the dispatcher's order.
 
     ``members``: (m,) int32, positions in each given list, list after list; ``start``: (lists + 1,) int64, the cohort of
@@ -46,8 +45,7 @@ class Cohorts:
         return np.diff(self.start)
 
 
-@dataclass(frozen=True, slots=True)
-class Rings:
+class Rings(Struct, frozen=True):
     """Many rings as one sorted array that keeps **every** claimant of a point: 12 bytes a point.
 
     ``key``: (p,) int64, ``ring number << 31 | point``, ascending. ``owner``: (p,) int32, the claimant as a position in

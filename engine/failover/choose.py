@@ -6,10 +6,11 @@ Source: ``AbstractDispatcherSingleActiveConsumer.pickAndScheduleActiveConsumer``
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cmp_to_key
 from typing import Annotated, Final
+
+from msgspec import Struct
 
 from engine.answer import about
 from engine.config import CURRENT, ReleaseBehaviour
@@ -29,8 +30,7 @@ class Rule(Enum):
     FIRST_CONNECTED = "first-connected"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The outcome of one choice.
 
     ``order`` is the dispatcher's list after its sort; the first ``cohort_size`` of it took part, and ``index`` (in

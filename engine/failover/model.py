@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
+
+from msgspec import Struct
 
 from engine.answer import about
 
 
-@dataclass(frozen=True, slots=True)
-class Consumer:
+class Consumer(Struct, frozen=True):
     """One connected consumer of one subscription.
 
     ``consumer_id`` stands for the identity Pulsar compares (client address and consumer id): two consumers may have one

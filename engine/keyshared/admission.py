@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
+from msgspec import structs
+
 from engine.config import CLASSIC_KEY_SHARED, CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.autosplit import AutoSplitSelector, auto_split_selector
@@ -241,9 +243,11 @@ def _with_all(
     pieces = _pieces(consumers)
     if isinstance(empty, StickySelector):
         ranges = tuple(HashRange(start, end) for start, end, _ in pieces)
-        return replace(empty, consumers=tuple(consumers), pieces=ranges, owners=tuple(owner for *_, owner in pieces))
+        return structs.replace(
+            empty, consumers=tuple(consumers), pieces=ranges, owners=tuple(owner for *_, owner in pieces)
+        )
     ends = sorted({(end, owner) for *bounds, owner in pieces for end in bounds})
-    return replace(
+    return structs.replace(
         empty,
         consumers=tuple(consumers),
         ends=tuple(end for end, _ in ends),

@@ -6,8 +6,9 @@ Source: ``StickyKeyConsumerSelector`` and ``ConsumerHashAssignmentsSnapshot`` of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Final, Protocol, Self
+
+from msgspec import Struct
 
 from engine.answer import about
 from engine.errors import Rejection
@@ -21,8 +22,7 @@ DeclaredRanges = tuple[tuple[int, int], ...]
 """Ranges (start, end) as a client sent them: not yet checked, so an end may lie before its start."""
 
 
-@dataclass(frozen=True, slots=True)
-class Consumer:
+class Consumer(Struct, frozen=True):
     """One connected consumer of a Key_Shared subscription.
 
     ``consumer_id`` stands for the identity Pulsar compares: two consumers may have one name, never one id. ``name`` is
@@ -35,8 +35,7 @@ class Consumer:
     declared: Annotated[DeclaredRanges | None, about("The ranges it declares in the mode sticky.")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class SlotSpace:
+class SlotSpace(Struct, frozen=True):
     """The slots a selector looks up, ``low`` .. ``high``; ``folds_zero``: slot 0 means "no hash" and becomes 1.
 
     Slot of a hash: ``hash mod size + low``. Sources: ``StickyKeyConsumerSelectorUtils``; before 4.0 nothing is folded.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import Enum
+
+from msgspec.structs import replace
 
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import InputError, Rejection

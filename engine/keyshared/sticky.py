@@ -10,9 +10,10 @@ sends them ``Range`` and ``KeySharedPolicy.KeySharedPolicySticky`` of the Java c
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import Final
+
+from msgspec import Struct
 
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, Consumer, DeclaredRanges, RangesById, SlotSpace, is_connected, without
@@ -21,15 +22,13 @@ from engine.ranges import HashRange, join_neighbours
 _INT_32: Final = range(-(2**31), 2**31)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RangeConflict(Rejection):
+class RangeConflict(Rejection, frozen=True, kw_only=True):
     """A range that another consumer has already, in whole or in part; ``other`` is that consumer."""
 
     other: Consumer
 
 
-@dataclass(frozen=True, slots=True)
-class StickySelector:
+class StickySelector(Struct, frozen=True):
     """Disjoint ranges, ascending by start, with the consumer each belongs to; make one with ``sticky_selector``.
 
     Ranges are not clipped: an end above the last slot is accepted and never matched. Slot 0 does not occur while zero
@@ -186,8 +185,7 @@ def _clashing(declared: DeclaredRanges) -> frozenset[int]:
     return frozenset(ids)
 
 
-@dataclass(frozen=True, slots=True)
-class LegacyStickySelector:
+class LegacyStickySelector(Struct, frozen=True):
     """End points, ascending, each with the consumer it belongs to; make one with ``legacy_sticky_selector``.
 
     A slot is served when the nearest end points on both sides (itself included) belong to one consumer: so a gap

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, cast
 
+from msgspec import structs
+
 from engine.bundles.boundaries import MAX_BUNDLES
 from engine.bundles.occupancy import MAX_BROKERS, MAX_TOPICS
 from engine.cluster.keys.state import SharingMode
@@ -197,7 +199,7 @@ class _Reader(Fields):
             loads=LoadTable.of(names, world.loads),
             subscriptions=(Subscription(name, name, "", tuple(chosen), consumers),),
         )
-        then = replace(
+        then = structs.replace(
             state,
             release=world.before[0].label,
             settings=world.before[1],
@@ -284,8 +286,10 @@ class _Reader(Fields):
             if isinstance(declared, Rejection):
                 self.wrong(path, declared.message)
             else:
-                consumers = [replace(known, declared=one) for known, one in zip(consumers, declared, strict=True)]
-        settings = replace(
+                consumers = [
+                    structs.replace(known, declared=one) for known, one in zip(consumers, declared, strict=True)
+                ]
+        settings = structs.replace(
             settings, subscriptionKeySharedUseConsistentHashing=mode is SharingMode.CONSISTENT_AUTO_SPLIT
         )
         return KeyTerms(tuple(consumers), mode, settings, behaviour)

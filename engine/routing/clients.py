@@ -29,8 +29,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
+
+from msgspec import Struct
 
 from engine.answer import about
 from engine.errors import Rejection
@@ -40,8 +41,7 @@ MAX_PARTITIONS: Final = 32_768
 """Up to here every slot of 65536 occurs with every remainder that its own remainder allows, within 31 bits of hash."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """What a router sees of a message: its partition key, None without one; bytes are a key that was set as bytes.
 
     The size counts for the C++ client's round robin while batching, and for nothing else.
@@ -51,8 +51,7 @@ class Message:
     size_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class KeyHash:
+class KeyHash(Struct, frozen=True):
     """The hash of one client under one name.
 
     ``raw`` takes the bytes that are hashed (``utf16``: the big-endian UTF-16 units of the text, else its UTF-8 form)
@@ -73,8 +72,7 @@ class KeyHash:
         return self.bits if self.murmur else 0
 
 
-@dataclass(frozen=True, slots=True)
-class RoutingClient:
+class RoutingClient(Struct, frozen=True):
     """A client family. ``hashes`` are those a user can choose from by name, the default first.
 
     ``empty_is_key``: a message with the empty key counts as keyed. ``bytes_keys``: what is hashed of a key that was
@@ -126,8 +124,7 @@ ROUTING_CLIENTS: Final[Mapping[str, RoutingClient]] = {
 """Client families by the word that names them."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRouting:
+class KeyRouting(Struct, frozen=True):
     """Producers of one client family that route by key: ``client`` is a word of ``ROUTING_CLIENTS``.
 
     ``hashing`` is the name of one of the client's hashes.
@@ -222,8 +219,7 @@ def key_routing(client: str = "java", hashing: str | None = None) -> KeyRouting 
     return Rejection("UnknownValue", f"{hashing[:60]} is not a hash of {family.word}; known: {known}", "hashing")
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRoute:
+class KeyRoute(Struct, frozen=True):
     """The partition of a key, or why it is not decided by the key.
 
     ``hashed`` are the bytes that the client hashes, ``raw`` its hash before its sign or top bit is dealt with,
@@ -291,8 +287,7 @@ def routed_bytes(key: bytes) -> str | bytes:
         return key
 
 
-@dataclass(frozen=True, slots=True)
-class OtherRoute:
+class OtherRoute(Struct, frozen=True):
     """Where another client, or the same one with another hash, sends the key; ``undecided`` as in ``KeyRoute``."""
 
     client: Annotated[str, about("The word that names the client family.")]

@@ -7,8 +7,10 @@ that is refused changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.names import partition_name

@@ -7,9 +7,10 @@ persistent topic below, with a bundle, an owner and statistics of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from engine.ranges import HashRange
 
@@ -27,8 +28,7 @@ class SegmentState(Enum):
     SEALED = "SEALED"
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """One segment. A sealed one takes no more messages; it is listed until it is pruned.
 
     ``bucket_splits`` are the inner borders of its buckets, one less than buckets. ``legacy_topic`` is the classic topic
@@ -61,8 +61,7 @@ class Segment:
         return self.hash_range.start, self.hash_range.end, self.segment_id
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The listed segments of a topic by id. ``epoch`` counts the changes; ``next_segment_id`` never goes back."""
 
     segments: Mapping[int, Segment]

@@ -5,11 +5,11 @@ Scenes of load reports are in ``engine.scenarios.broker_scenes``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.admin.facts import Snapshot
@@ -19,8 +19,7 @@ from engine.errors import InputError
 from engine.scenarios.opening import Opened, open_moments
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """A scene by its name, and what it shows."""
 
     name: str

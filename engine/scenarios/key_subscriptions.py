@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import count, pairwise
 from typing import Final
 
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from engine.admin.facts import ConsumerFacts, Snapshot
 from engine.cluster.keys.state import (
@@ -41,8 +41,7 @@ PARTITIONS_ASSUMED: Final = "key-partitions-assumed"
 _Ranges = tuple[tuple[tuple[int, int], ...], ...]
 
 
-@dataclass(slots=True)
-class KeyGroup:
+class KeyGroup(Struct):
     """Topics of one namespace whose Key_Shared dispatchers have the same consumers with the same ranges.
 
     ``partitions``: the consumers of each partition, () where nobody is connected; empty where the topics have no
@@ -265,8 +264,7 @@ def _ids_by_name(
     return ids
 
 
-@dataclass(frozen=True, slots=True)
-class _Histories:
+class _Histories(Struct, frozen=True):
     """The histories that could have led to what was reported: the ring, halved ranges, declared ranges."""
 
     key: str

@@ -8,12 +8,12 @@ like answers, one subscription or one namespace at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
@@ -50,8 +50,7 @@ DIFFERS_FROM_RECORD: Final = "differs-from-record"
 RATES_ASSUMED: Final = "rates-assumed"
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A state to start from, where it is from, what was wrong with the input, and what a person should know.
 
     ``seed`` is that of a made-up state, 0 for a recorded one. ``seen`` is what brokers reported, moment by moment.
@@ -73,7 +72,7 @@ def open_path(path: str | Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened
 def open_moments(moments: Sequence[Moment], *, release: str | None = None) -> Opened:
     """The newest of moments as a state, as :func:`open_snapshot` does; what was seen in all of them is kept."""
     opened = open_snapshot(combined(moments), release=release, now_ms=moments[-1].at_ms)
-    return replace(opened, seen=tuple(moments))
+    return structs.replace(opened, seen=tuple(moments))
 
 
 def open_snapshot(
@@ -122,14 +121,14 @@ def open_snapshot(
     behaviour = _behaviour(named, notes) if named is not None else _rules_shown(snapshot, groups, inferred, notes)
     settings = default_settings(behaviour) if snapshot.settings is None else _settings(snapshot, behaviour)
     if snapshot.settings is None and inferred is not None and inferred.classic:
-        settings = replace(settings, subscriptionKeySharedUseClassicPersistentImplementation=True)
+        settings = structs.replace(settings, subscriptionKeySharedUseClassicPersistentImplementation=True)
     flag = consistent_hashing
     if flag is None and snapshot.settings is None:
         flag, why = flag_of(groups, behaviour)
         if groups:
             notes.append(Notice(FLAG_INFERRED, why))
     if flag is not None:
-        settings = replace(settings, activeConsumerFailoverConsistentHashing=flag)
+        settings = structs.replace(settings, activeConsumerFailoverConsistentHashing=flag)
     subscriptions, more = subscriptions_of(groups, settings.activeConsumerFailoverConsistentHashing, behaviour)
     notes += more
     connected = sum(len(subscription.consumers) for subscription in subscriptions)
@@ -137,7 +136,7 @@ def open_snapshot(
     shared, more = key_subscriptions_of(gather_keys(snapshot, topics), settings, behaviour, taken, connected)
     notes += more
     if snapshot.settings is None:
-        settings = replace(settings, subscriptionKeySharedUseConsistentHashing=ring_of(shared, settings))
+        settings = structs.replace(settings, subscriptionKeySharedUseConsistentHashing=ring_of(shared, settings))
     table = TopicTable.of(topics)
     state = ClusterState(
         release=behaviour.label,
@@ -369,8 +368,7 @@ SEVERAL_LISTS: Final = "several-consumer-lists"
 TOPICS_LEFT_OUT: Final = "topics-left-out"
 
 
-@dataclass(frozen=True, slots=True)
-class FleetPart:
+class FleetPart(Struct, frozen=True):
     """What a fleet's tables have of one namespace, or of one subscription in it.
 
     ``snapshot`` holds the topics of the namespace, each with the subscriptions that are meant. ``listed_flag`` is the
@@ -415,7 +413,7 @@ def open_fleet_part(part: FleetPart) -> Opened:
     if part.topics_left_out:
         text = f"{part.topics_left_out:,} topics of its namespace without this subscription are left out of the bundles"
         notes.append(Notice(TOPICS_LEFT_OUT, text))
-    return replace(opened, notes=tuple(notes))
+    return structs.replace(opened, notes=tuple(notes))
 
 
 def _check(part: FleetPart) -> None:

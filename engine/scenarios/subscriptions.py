@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.inference import InferredLevels, infer_priority_levels
@@ -27,8 +28,7 @@ RECORD_UNEXPLAINED: Final = "record-unexplained"
 _NOBODY_SINCE_LOAD: Final = "None"
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """Topics of one namespace whose dispatchers have one list of consumers.
 
     ``actives`` is what brokers recorded: (partition name, partition index) -> name of the active consumer. ``loads`` is

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from engine.bundles.boundaries import default_boundaries
 from engine.cluster.commands import AddProducers, ShareKeys

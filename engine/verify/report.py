@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, Literal
 
+from msgspec import structs
+
 from engine.answer import about
 from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import Problem, Rejection
@@ -219,7 +221,7 @@ class Rules:
         return f"{rule.value} ({FLAG}={flag}{known}, Pulsar {self.behaviour.label})"
 
     def with_flag(self, flag: bool) -> Rules:
-        return replace(self, settings=replace(self.settings, activeConsumerFailoverConsistentHashing=flag))
+        return replace(self, settings=structs.replace(self.settings, activeConsumerFailoverConsistentHashing=flag))
 
 
 def defaults_of(version: str | None) -> BrokerSettings:

@@ -7,9 +7,10 @@ list; only the statistics of the segments say which of the two.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise, zip_longest
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.admin.kinds import AnswerKind
 from engine.admin.scalable import ScalableAnswer, ScalableFacts, layout_of, read_scalable

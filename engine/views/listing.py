@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
+
+from msgspec.structs import replace
 
 from engine.admin.facts import NotReported, total
 from engine.answer import Column, Kind, about

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from engine.admin.files import AnswerFile
 from engine.admin.shed_inputs import shed_inputs_of_answers

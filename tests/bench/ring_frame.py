@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import io
 import sys
-from dataclasses import replace
 from itertools import count
 
 import mmh3
 import numpy as np
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 

@@ -10,9 +10,10 @@ import asyncio
 import gc
 import random
 import time
-from dataclasses import replace
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.admin.facts import WrittenLoad
 from engine.admin.shed_inputs import ShedInputs

@@ -40,7 +40,7 @@ def _moment(moments: list[Moment], topics: int) -> Moment:
     copies = dict(islice(_copies(moments), topics))
     ledgers = {name: ledger for name, (_, ledger) in copies.items() if ledger is not None}
     named = {name: topic for name, (topic, _) in copies.items()}
-    return replace(moments[0], snapshot=structs.replace(moments[0].snapshot, topics=named, ledgers=ledgers))
+    return structs.replace(moments[0], snapshot=structs.replace(moments[0].snapshot, topics=named, ledgers=ledgers))
 
 
 def _copies(moments: list[Moment]) -> Iterator[tuple[str, tuple[TopicFacts, LedgerFacts | None]]]:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
+from msgspec import structs
+
 from engine.admin.files import AnswerFile
 from engine.admin.scalable import decode_record, decode_scalable_stats
 from engine.admin.snapshot import read_answers
@@ -106,7 +108,7 @@ class ScalableDriven:
         state = open_snapshot(snapshot, now_ms=reading.at_ms).state
         (topic,) = state.scalable_topics
         known = replace(topic, running=replace(topic.running, turn=self._turn))
-        return Timeline.start(replace(state, scalable_topics=(known,)), 0, self.broker.url)
+        return Timeline.start(structs.replace(state, scalable_topics=(known,)), 0, self.broker.url)
 
     def submitted(self, timeline: Timeline, line: str) -> tuple[Timeline, Rejection | None]:
         command = parse_command(line, timeline.state)

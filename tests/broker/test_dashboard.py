@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import fields, replace
 
+from msgspec.structs import fields, replace
 from textual.pilot import Pilot
 
 from engine.config import BrokerSettings

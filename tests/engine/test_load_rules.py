@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-
 import pytest
+from msgspec.structs import fields, replace
 
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
 from engine.releases import Release

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from engine.balance.averages import NUM_LONG_SAMPLES, NUM_SHORT_SAMPLES, BundleData, TimeAverageMessageData
 from engine.balance.brokers import BrokerLoad, ResourceUsage

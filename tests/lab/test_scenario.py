@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
 from engine.balance.settings import BalanceSettings
 from engine.config import BrokerSettings

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from engine.balance.splitting.forecast import Forecast, forecast
 from engine.balance.splitting.model import BalanceCycle
@@ -86,7 +87,7 @@ def test_a_start_keeps_and_refuses_the_same_topics_from_columns(
     given_topics: list[BalancedTopic], spoilt: bool, rate: float, brokers: int
 ) -> None:
     if spoilt and given_topics:
-        given_topics[0] = replace(given_topics[0], load=replace(given_topics[0].load, msg_rate_in=rate))
+        given_topics[0] = replace(given_topics[0], load=structs.replace(given_topics[0].load, msg_rate_in=rate))
     names = [f"b:{place}" for place in range(brokers)]
     whole = NamespaceBundles("t/n", (5, 0x80000000, TOP))
     plain = balance_start(whole, given_topics, names, BrokerSettings())

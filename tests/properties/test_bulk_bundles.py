@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from engine.balance.limits import BundleStats, exceeded_limit, over_limits
 from engine.bundles.algorithms import (

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from engine.bundles.algorithms import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.bulk_splits import flow_cuts_of_one, half_cut_of_one, piece_ends
@@ -191,7 +192,7 @@ def test_a_split_preview_is_the_one_of_topics_listed_one_by_one(
         for name, (_, _, rate_in, rate_out, known) in zip(names_of(state), table, strict=False)
         if known
     }
-    state = replace(state, loads=loads, settings=replace(state.settings, **chosen))  # type: ignore[arg-type]
+    state = structs.replace(state, loads=loads, settings=structs.replace(state.settings, **chosen))  # type: ignore[arg-type]
     bundles, listed = bundles_of(state, NAMESPACE), [*topic_loads(state, NAMESPACE)]
     for text in (*map(str, bundles), "0x00000000_0x00000010", "LARGEST", "HOT"):
         view = split_preview(state, NAMESPACE, text, positions=positions)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from random import Random
+
+from msgspec.structs import asdict
 
 from engine.balance.splitting.forecast import simulate
 from engine.balance.splitting.model import Balance

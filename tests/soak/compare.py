@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.producers.state import ProducerTopic

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
 
+from msgspec import structs
+
 from engine.cluster.commands import Command, TimelineCommand
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.topics import Load, Topic
@@ -113,7 +115,7 @@ def hashed_again(state: ClusterState) -> ClusterState:
     """The same state, whose columns keep the hashes of these terms; nothing is looked up by the others."""
     names = [name for chunk in state.topics.partition_name_chunks() for name in chunk]
     known = [True] * len(names) if state.loads.known is None else state.loads.known.tolist()
-    return replace(
+    return structs.replace(
         state,
         topics={topic.name: topic for topic in state.topics.listed()},
         loads={name: state.loads.at(number) for number, name in enumerate(names) if known[number]},

@@ -70,7 +70,7 @@ def the_upper_half_goes_to_the_newcomer(patch: pytest.MonkeyPatch) -> None:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    return {name: getattr(value, name) for name in value.__struct_fields__}
 
 
 def the_last_claimant_keeps_a_point(patch: pytest.MonkeyPatch) -> None:

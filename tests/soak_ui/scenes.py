@@ -9,11 +9,12 @@ import atexit
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
 from textual.app import App
 
 from engine.admin.snapshot import read_answers

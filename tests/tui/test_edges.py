@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
@@ -197,7 +198,9 @@ def test_ten_thousand_partitions_are_listed_without_making_them_all() -> None:
         asked: list[int] = []
         lines = table.lines
         assert lines.count == 10_000
-        table.lines = replace(lines, line=lambda index, width: (asked.append(index), lines.line(index, width))[1])
+        table.lines = structs.replace(
+            lines, line=lambda index, width: (asked.append(index), lines.line(index, width))[1]
+        )
         await pilot.press("G")
         await pilot.pause()
         assert len(set(asked)) < 200
@@ -209,7 +212,7 @@ def test_ten_thousand_partitions_are_listed_without_making_them_all() -> None:
 def test_subscriptions_are_switched_with_n_and_p() -> None:
     state = cluster()
     first = state.subscriptions[0]
-    state = replace(
+    state = structs.replace(
         state, subscriptions=(first, replace(first, key="audit", name="audit", consumers=first.consumers[:1]))
     )
     app = app_of(state)
@@ -280,7 +283,7 @@ def test_without_colours_every_consumer_keeps_its_letter() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_without_a_subscription_the_bundles_have_the_screen(size: tuple[int, int]) -> None:
     """No empty ring and no empty table; keys that would go there say why they do not."""
-    app = app_of(replace(cluster(), subscriptions=()))
+    app = app_of(structs.replace(cluster(), subscriptions=()))
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.pause()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from rich.segment import Segment
 from textual.color import Color
 from textual.pilot import Pilot
@@ -53,7 +54,7 @@ def named(name: str) -> ClusterState:
     """Everything that has a name has this one."""
     state = cluster((name, f"{name}-1", "other"))
     (subscription,) = state.subscriptions
-    return replace(state, subscriptions=(replace(subscription, key=name, name=name),))
+    return structs.replace(state, subscriptions=(replace(subscription, key=name, name=name),))
 
 
 async def visit(app: ThemedApp, pilot: Pilot[int], doors: Sequence[Sequence[str]]) -> None:
@@ -212,7 +213,7 @@ def test_a_namespace_is_shown_as_it_is_among_bundles_and_in_the_split_preview(si
     name = f"t/{CLICK}\x1b"
     state = cluster()
     (namespace,) = state.namespaces.values()
-    state = replace(state, namespaces={name: replace(namespace, name=name)})
+    state = structs.replace(state, namespaces={name: structs.replace(namespace, name=name)})
     for keys in (("3",), ("b",), ("s",)):
         app = bundles_app(state)
 
@@ -229,7 +230,7 @@ def test_a_namespace_is_shown_as_it_is_among_bundles_and_in_the_split_preview(si
 def test_the_command_palette_finds_a_subscription_by_a_name_that_is_markup(name: str) -> None:
     state = cluster()
     (first,) = state.subscriptions
-    app = app_of(replace(state, subscriptions=(first, replace(first, key=name, name=name))))
+    app = app_of(structs.replace(state, subscriptions=(first, replace(first, key=name, name=name))))
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("ctrl+p")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from engine.errors import InputError, Problem, Rejection, system_reason
 from themes import OTHERS, OURS
@@ -45,16 +46,14 @@ max-input = "2GB"
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A running cluster that the user gave a name: its address, and the options that commands get with it."""
 
     url: str
     options: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """``settings`` that apply, as written; ``defaults`` are the same by the names of the commands' parameters.
 
     ``keys``: one more key -> the key whose meaning it has, both as written. ``clusters`` by their names. ``problems``

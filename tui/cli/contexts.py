@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import click
+from msgspec.structs import replace
 
 from engine.errors import InputError
 from tui.cli.cluster import ClusterChoice, cluster_options

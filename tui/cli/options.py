@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from themes import OTHERS, OURS
 from tui.cli.config import default_of
@@ -23,8 +23,7 @@ VISITOR: Final = "RINGSIDE_VISITOR"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(Struct, frozen=True):
     """What is changed before anything is shown: ``settings`` as (name, text) pairs in order, then ``commands``.
 
     ``about`` is the topic of an answer that does not name it, ``max_input`` how many bytes are read, unpacked.
@@ -38,8 +37,7 @@ class WhatIf:
     max_input: int = DEFAULT_MAX_INPUT
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """How it is shown: as text (``once``), as JSON, or (neither) on the screen."""
 
     once: bool
@@ -54,8 +52,7 @@ class Output:
         return not (self.once or self.json)
 
 
-@dataclass(frozen=True, slots=True)
-class JournalChoice:
+class JournalChoice(Struct, frozen=True):
     """Where the steps are kept: ``path`` if given, else the default folder, unless ``keep`` is false."""
 
     path: Path | None

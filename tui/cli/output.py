@@ -169,7 +169,7 @@ def plain_values(value: object) -> Any:
     >>> plain_values((b"ab", {"n": 1}))
     ['6162', {'n': 1}]
     """
-    names = member_names(value)
+    names = member_names(type(value))
     if names is not None:
         return {name: plain_values(getattr(value, name)) for name in names}
     if isinstance(value, Enum):

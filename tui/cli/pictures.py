@@ -75,7 +75,7 @@ class Pictures:
     def session(self, reading: ClusterReading, subscription: str | None = None) -> Session:
         """A reading as a session. Raises ``InputError`` where nothing in it can be shown."""
         opened, _ = self._take(reading)
-        return begin(opened, replace(_NOTHING_FIRST, subscription=subscription))
+        return begin(opened, structs.replace(_NOTHING_FIRST, subscription=subscription))
 
     def newer(self, reading: ClusterReading) -> Session:
         """A later reading, for the screen that is open already."""
@@ -125,7 +125,7 @@ class Pictures:
         self._confirmed = frozenset(disagreement.fact for disagreement in agreement.disagreements)
         self._suspected = frozenset(disagreement.fact for disagreement in comparable.disagreements)
         self._agreements = (*self._agreements, agreement)[-kept:]
-        return replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
+        return structs.replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
 
 
 def verified(
@@ -216,7 +216,7 @@ def _loads_changed(before: Moment, reading: ClusterReading) -> Moment:
     """The moment before with the load reports of a later reading."""
     reports = tuple(answer for answer in reading.answers if answer.path == paths.LOAD_REPORT)
     if not reports:
-        return replace(before, at_ms=reading.at_ms, older=reading.older)
+        return structs.replace(before, at_ms=reading.at_ms, older=reading.older)
     (moment,) = moments_read([replace(reading, answers=reports)], limit_bytes=DEFAULT_MAX_INPUT)
     loads = {**before.snapshot.broker_loads, **moment.snapshot.broker_loads}
     owners = {**before.snapshot.owners, **moment.snapshot.owners}
@@ -224,7 +224,7 @@ def _loads_changed(before: Moment, reading: ClusterReading) -> Moment:
     files = {written.load.broker: file for file, written in both}
     written = tuple((files.get(broker, ""), load) for broker, load in loads.items())
     snapshot = structs.replace(before.snapshot, broker_loads=loads, owners=owners, written_loads=written)
-    return replace(moment, snapshot=snapshot, older=reading.older)
+    return structs.replace(moment, snapshot=snapshot, older=reading.older)
 
 
 def _notices(reading: ClusterReading) -> list[Notice]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+from msgspec import Struct
 
 from engine.errors import InputError, Rejection
 from tui.cli.options import collected
@@ -34,8 +34,7 @@ limit_above_option = click.option(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerChoice:
+class ProducerChoice(Struct, frozen=True):
     """What the command line says about producers; ``given`` are the options that were used."""
 
     given: dict[str, Any]
@@ -108,8 +107,7 @@ def producer_options(command: _Command) -> _Command:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RoutingChoice:
+class RoutingChoice(Struct, frozen=True):
     """How many partitions the topic has, and which client's hash takes them; None where it was not given."""
 
     partitions: int | None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec.structs import replace
 
 from engine.admin.moments import Moment
 from engine.cluster.bundles import topic_loads

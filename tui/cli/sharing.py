@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from msgspec import structs
+
 from engine.cluster.keys.state import KeySubscription, SharingMode, set_of
 from engine.cluster.state import behaviour_in, subscription_keys
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings, ignored_setting
@@ -174,9 +176,11 @@ def _invented(choice: SharingChoice) -> Sharing:
     points = DEFAULT_POINTS if choice.points is None else choice.points
     if choice.points is not None and mode in (SharingMode.AUTO_SPLIT, SharingMode.STICKY):
         raise InputError(f"--points: there are none in the mode {mode.value}")
-    settings = replace(settings, subscriptionKeySharedUseConsistentHashing=mode is SharingMode.CONSISTENT_AUTO_SPLIT)
+    settings = structs.replace(
+        settings, subscriptionKeySharedUseConsistentHashing=mode is SharingMode.CONSISTENT_AUTO_SPLIT
+    )
     if choice.points is not None:
-        settings = replace(settings, subscriptionKeySharedConsistentHashingReplicaPoints=points)
+        settings = structs.replace(settings, subscriptionKeySharedConsistentHashingReplicaPoints=points)
     consumers = _consumers(choice, mode, points)
     broker_mode = KeySharedMode.STICKY if mode.declares else KeySharedMode.AUTO_SPLIT
     selector = assemble(consumers, broker_mode, settings, behaviour)
@@ -266,7 +270,7 @@ def recorded_session(choice: SharingChoice, path: str) -> Session:
         shared = [key_subscription.key for key_subscription in timeline.state.key_subscriptions]
         wanted = choice.subscription if choice.subscription in shared else shared[0] if shared else None
         timeline = applied(timeline, line, keys.index(wanted) if wanted is not None else 0)
-    return replace(session, timeline=timeline, subscription=0)
+    return structs.replace(session, timeline=timeline, subscription=0)
 
 
 def _recorded(choice: SharingChoice, path: str) -> Sharing:
@@ -302,7 +306,7 @@ def _reported(session: Session, key: str, selector: Selector) -> ReportedView | 
     if subject is None:
         return None
     rows = [(consumer.consumer_id, consumer.name) for consumer in selector.consumers]
-    return reported.view(reported.last, replace(subject, rows=rows), session.timeline.cursor)
+    return reported.view(reported.last, structs.replace(subject, rows=rows), session.timeline.cursor)
 
 
 def chosen_subscription(candidates: Sequence[KeySubscription], wanted: str | None, path: str) -> KeySubscription:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import DEFAULT_MAX_INPUT, VISITOR, JournalChoice, Output, WhatIf

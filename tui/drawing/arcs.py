@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -19,8 +19,7 @@ DECIMAL_UP_TO: Final = 2**16
 """Slots of Key_Shared are written in decimal, like declared ranges."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Arcs:
+class Arcs(Struct, frozen=True, eq=False):
     """The points of a ring and who owns the arc that ends at each of them.
 
     A hash belongs to the first point at or after it; past the last point it wraps to the first one.
@@ -73,8 +72,7 @@ def hash_label(value: int, size: int) -> str:
     return f"0x{value:08x}" if size > DECIMAL_UP_TO else f"{value:>{len(str(size - 1))}}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class Pieces(Struct, frozen=True, eq=False):
     """A hash space cut at all arc ends and all bin edges: every piece lies in one arc and in one bin."""
 
     bins: IntArray

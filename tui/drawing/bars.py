@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from rich.text import Text
 from textual.strip import Strip
 
@@ -36,8 +36,7 @@ def bar_text(share: float, width: int, glyphs: Glyphs) -> str:
     return text.ljust(width)
 
 
-@dataclass(frozen=True, slots=True)
-class LuckPicture:
+class LuckPicture(Struct, frozen=True):
     """Numbers of keys of the busiest consumer: observed, expected, and the span of most cases; ``most`` is all keys."""
 
     observed: int

@@ -8,13 +8,13 @@ never with the colour of another owner.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.color import Color
 from rich.segment import Segment
@@ -169,8 +169,7 @@ _FIRST: Final = np.array([0, 0, 0, 1, 1, 2], dtype=np.int64)
 _SECOND: Final = np.array([1, 2, 3, 2, 3, 3], dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TwoColours:
+class TwoColours(Struct, frozen=True, eq=False):
     """Cells reduced to one glyph and two packed colours each; arrays of shape (cells,)."""
 
     glyphs: npt.NDArray[np.uint32]

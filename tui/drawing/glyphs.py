@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from msgspec import Struct
 from rich.cells import split_graphemes
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(Struct, frozen=True):
     """One character per thing drawn; every one is exactly one cell wide."""
 
     ascii_only: bool

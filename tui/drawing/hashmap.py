@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from themes.palettes import Palette
 from tui.drawing.arcs import IntArray, hash_label
@@ -206,8 +206,7 @@ def _draw_waiting(frame: MapFrame, cells: IntArray) -> None:
         frame.canvas.put(row, frame.left + column, frame.glyphs.waiting, fore, background=back, attributes=attributes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Markers:
+class Markers(Struct, frozen=True, eq=False):
     """Topics of which each has a cell of its own; arrays of one length."""
 
     rows: IntArray

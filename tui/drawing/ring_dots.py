@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import cos, pi, sin
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from themes.palettes import Palette
 from tui.drawing.arcs import IntArray
@@ -19,8 +19,7 @@ from tui.drawing.ring_geometry import RingGeometry, track
 from tui.drawing.ring_picture import RingFrame, RingMode, RingPicture, changed_dots
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lanes:
+class Lanes(Struct, frozen=True, eq=False):
     """Cells for dots: shape (lanes, slots), the outermost lane first; slots go clockwise."""
 
     rows: IntArray
@@ -64,8 +63,7 @@ def dot_lanes(geometry: RingGeometry) -> Lanes:
     return Lanes(np.stack(rows), np.stack(columns), slots.starts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class Placed(Struct, frozen=True, eq=False):
     """Dots after they found their slots; arrays of one length."""
 
     slots: IntArray

@@ -6,11 +6,11 @@ from the top, so a hash h of a space of n is at h / n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tui.drawing.canvas import LEVELS
 
@@ -20,8 +20,7 @@ MIN_RADIUS = 4.0
 """Below this a circle looks like a blot."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RingGeometry:
+class RingGeometry(Struct, frozen=True, eq=False):
     """Places of one ring picture of ``width`` x ``height`` cells."""
 
     width: int
@@ -104,8 +103,7 @@ def ring_geometry(width: int, height: int, banded: bool, air: float = 1.0) -> Ri
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Track:
+class Track(Struct, frozen=True, eq=False):
     """Cells along a circle, in the order of their angles: a place for dots, ticks and letters."""
 
     rows: IntArray

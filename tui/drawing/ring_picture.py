@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from themes.palettes import Palette, consumer_tag
 from tui.drawing.arcs import Arcs
@@ -39,8 +39,7 @@ def _no_owners() -> npt.NDArray[np.int32]:
     return np.zeros(0, dtype=np.int32)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Dots:
+class Dots(Struct, frozen=True, eq=False):
     """Topics on the ring, in any order."""
 
     hashes: npt.NDArray[np.uint32] = field(default_factory=_no_dots)
@@ -59,8 +58,7 @@ class Dots:
         assert self.highlighted is None or 0 <= self.highlighted < len(self.hashes), "the highlighted topic exists"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TwoSides:
+class TwoSides(Struct, frozen=True, eq=False):
     """Owners of the same pieces of the hash space by the model and as reported, where the two differ somewhere."""
 
     modelled: Arcs
@@ -73,8 +71,7 @@ class TwoSides:
         assert self.differs.shape == self.modelled.points.shape, "one flag per piece"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RingPicture:
+class RingPicture(Struct, frozen=True, eq=False):
     """One state of a ring, as numbers."""
 
     arcs: Arcs
@@ -111,8 +108,7 @@ def freshness(elapsed_s: float) -> float:
     return max(0.0, 1.0 - elapsed_s / SETTLED_S)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Flash:
+class Flash(Struct, frozen=True, eq=False):
     """What changed, and how fresh that is: at 1 the old colour shows, at 0 the new one.
 
     No clock is read here: the caller asks ``freshness``.
@@ -144,8 +140,7 @@ def changed_dots(picture: RingPicture, flash: Flash | None) -> npt.NDArray[np.bo
     return np.zeros(len(dots.hashes), dtype=np.bool_)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RingFrame:
+class RingFrame(Struct, frozen=True, eq=False):
     """One drawing in progress."""
 
     canvas: Canvas
@@ -166,8 +161,7 @@ class RingFrame:
         return NO_COLOUR if self.palette.mono else pack(self.palette.dim)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MapFrame:
+class MapFrame(Struct, frozen=True, eq=False):
     """One hash map in progress."""
 
     canvas: Canvas

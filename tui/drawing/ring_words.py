@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
 
 import numpy as np
+from msgspec import Struct
 
 from themes.palettes import consumer_tag
 from tui.drawing.arcs import Arcs, IntArray, hash_label, merged
@@ -23,8 +23,7 @@ SHIFTS = (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9)
 """Where else to look for a cell that is all one owner's, in parts of the half arc and of the half ring width."""
 
 
-@dataclass(frozen=True, slots=True)
-class TagPlace:
+class TagPlace(Struct, frozen=True):
     """One tag on one arc."""
 
     row: int
@@ -81,8 +80,7 @@ def tag_places(geometry: RingGeometry, arcs: Arcs, in_band: bool, tags: tuple[st
     return places
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ring:
+class Ring(Struct, frozen=True, eq=False):
     """One of the two rings of a picture, and who owns each bin of it."""
 
     geometry: RingGeometry
@@ -167,8 +165,7 @@ def _lines_that_fit(frame: RingFrame, most: int, side: float) -> tuple[str, ...]
     return () if picture.few else picture.centre[:1]
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """The block of lines in the middle, and how to write beside it."""
 
     columns: int

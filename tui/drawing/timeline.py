@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from msgspec import Struct, field
 from textual.strip import Strip
 
 from themes.palettes import ROLES, Palette, Rgb
@@ -12,8 +11,7 @@ from tui.drawing.colour import NO_COLOUR, pack
 from tui.drawing.glyphs import Glyphs, glyphs_of, plain
 
 
-@dataclass(frozen=True, slots=True)
-class StepMark:
+class StepMark(Struct, frozen=True):
     """How a kind of step is shown: one character, and the role of its colour in the palette."""
 
     char: str
@@ -24,8 +22,7 @@ class StepMark:
         assert self.role in ROLES, "a role of the palette"
 
 
-@dataclass(frozen=True, slots=True)
-class TimelinePicture:
+class TimelinePicture(Struct, frozen=True):
     """A history of steps; position 0 is the state before the first one, position k the state after step k."""
 
     steps: tuple[StepMark, ...]
@@ -100,8 +97,7 @@ def _mark(
 WIDEST_PITCH = 6
 
 
-@dataclass(frozen=True, slots=True)
-class CycleMark:
+class CycleMark(Struct, frozen=True):
     """One character, and the role of its colour in the palette."""
 
     char: str

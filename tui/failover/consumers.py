@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -66,8 +66,7 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> Columns:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(Struct, frozen=True):
     """How to write cells: the palette in use, the longest bar's share, and whether only ASCII may be used."""
 
     colours: Palette

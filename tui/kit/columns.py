@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.text import Text
 
 from engine.text import natural_key
@@ -18,8 +19,7 @@ ASCENDING: Final = "^"
 DESCENDING: Final = "v"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column: its key, its heading, its width in cells with the gap to the next one, and its side.
 
     ``most`` is the width that it may grow to where there is room.
@@ -42,8 +42,7 @@ class Column:
         return Text(text, "bold", no_wrap=True)
 
 
-@dataclass(frozen=True, slots=True)
-class NameColumn:
+class NameColumn(Struct, frozen=True):
     """The column of names, which gives way to others: ``whole`` shortens nothing, ``easy`` is kept for it at first."""
 
     label: str
@@ -55,8 +54,7 @@ class NameColumn:
 Columns = tuple[Column, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """By which column a table is sorted; "" leaves rows as they come."""
 
     key: str = ""
@@ -69,8 +67,7 @@ Value = float | str | None
 """What a row is sorted by: numbers by size, texts with the numbers in them by size, None and NaN last."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Lines:
+class Lines(Struct, frozen=True, eq=False):
     """What a table shows: ``line(index, width)`` gives a row as one line of text. Compared by identity.
 
     ``columns`` gives those at a width, from the left, where the table has columns.

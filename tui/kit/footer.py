@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.binding import Binding
 from textual.content import Content
 from textual.reactive import reactive
@@ -20,8 +21,7 @@ CLOSING: Final = frozenset({"close", "cancel", "dismiss"})
 """Actions that end a dialog."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyHint:
+class KeyHint(Struct, frozen=True):
     """One key as people know it, what it does, the action behind it, and whether it must always be seen."""
 
     key: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ItemGrid, Vertical, VerticalScroll
@@ -22,8 +22,7 @@ from tui.kit.screens import RingsideModal
 from tui.kit.wording import safe_name
 
 
-@dataclass(frozen=True, slots=True)
-class KeyHelp:
+class KeyHelp(Struct, frozen=True):
     """One line of the help: the keys as people know them, and what they do."""
 
     keys: str

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -28,8 +29,7 @@ class Named(Protocol):
 Row = TypeVar("Row", bound=Named)
 
 
-@dataclass(frozen=True, slots=True)
-class RowForm(Generic[Row]):
+class RowForm(Struct, Generic[Row], frozen=True):
     """How rows are shown: what one is called, its id, the table of some rows in a palette, maybe in ASCII.
 
     ``value`` of a row and a column's key is what is sorted by and exported.

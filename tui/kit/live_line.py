@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from textual.content import Content
 from textual.widget import Widget
 
@@ -19,8 +19,7 @@ _LATE_TURNS: Final = 3
 """After so many intervals without an answer the picture is late, whatever the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(Struct, frozen=True):
     """``shown_ms`` is when the picture was read, in epoch milliseconds; ``newest_ms`` when the cluster was last read.
 
     ``trouble`` says why the last try brought nothing, "" where it did. A what-if keeps the picture, also before the

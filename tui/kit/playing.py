@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from msgspec import Struct, field
 from textual.timer import Timer
 
 from engine.cluster.timeline import Timeline
@@ -48,8 +48,7 @@ class Player:
         return tuple(line.action for line in lines[start : self._next])
 
 
-@dataclass(slots=True)
-class Stage:
+class Stage(Struct):
     """How far a demo script is: all screens that it plays on share one.
 
     ``due`` are actions whose time has come and that wait for the screen they belong to. ``interval_seconds`` is the

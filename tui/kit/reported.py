@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+from msgspec import Struct
 from rich.text import Text
 
 from engine.diagnosis.limits import Setting
@@ -215,8 +215,7 @@ REPORTED_ORDER: Final = ("permits", "unack", "waits", "blocked")
 _BLOCKED_CELLS: Final = (11, 24)
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedColumns:
+class ReportedColumns(Struct, frozen=True):
     """``important`` columns say something about at least one consumer, ``others`` may say nothing."""
 
     important: tuple[Column, ...] = ()

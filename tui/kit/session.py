@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:  # a session may be loaded after the first paint, so nothing heavy is imported here
     from engine.admin.moments import Moment
@@ -53,8 +54,7 @@ class Feed(Protocol):
         """Bring nothing more. Does not wait."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """A timeline, the place of the subscription to show first, and the problems and notes of opening the state.
 
     ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported; ``feed`` brings
@@ -103,8 +103,7 @@ class Contexts(Protocol):
         """Open one of them. Raises ``InputError``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """A session that is still to be loaded, and its name for the sentence "opening NAME …".
 
     ``load`` runs in a thread of its own; what it raises ends the app and is in ``RingsideApp.failure``. Where it

@@ -7,9 +7,10 @@ well.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from engine.cluster.commands import Command
 from engine.cluster.state import ClusterState, Subscription, behaviour_in, shown_places

@@ -6,10 +6,11 @@ Nothing else in the shell holds engine state, so there is one answer to the ques
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.message import Message
 
 from engine.admin.facts import Snapshot
@@ -40,8 +41,7 @@ def read_ms(session: Session) -> int:
     return session.seen[-1].at_ms or 0 if session.seen else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a command led to; ``wanted`` is the key of what is to be shown from now on, None for the same as before."""
 
     timeline: Timeline

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from engine.cluster.state import ClusterState
 from engine.compare.goal import KINDS, Goal, SuggestionKind
@@ -24,8 +25,7 @@ SUGGEST_LINES: Final = tuple(f"{WORD} {kind}" for kind in KINDS)
 _HIGHEST: Final = 1e6
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One suggestion that is asked for."""
 
     kind: SuggestionKind

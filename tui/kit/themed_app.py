@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, ClassVar, Final, Protocol
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events, on

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, Literal
 
+from msgspec.structs import replace
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult

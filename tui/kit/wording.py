@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
+from msgspec import Struct
 from rich.cells import cell_len, chop_cells
 
 from engine.text import counted, visible
@@ -18,7 +19,6 @@ from engine.text import counted, visible
 if TYPE_CHECKING:
     from engine.compare.verdict import Judgement
     from engine.views.failover.model import EventLine
-from dataclasses import dataclass
 
 BUSIEST: Final = "busiest ÷ average"
 BUSIEST_SHORT: Final = "busiest÷avg"
@@ -271,8 +271,7 @@ def next_name(names: Iterable[str]) -> str:
 BYTES_SHOWN: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """One labelled sentence; the one with ``main`` set is the answer, in the colour of its ``role``."""
 
     label: str

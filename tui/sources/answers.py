@@ -7,12 +7,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from engine.admin.documents import pasted_file
 from engine.admin.facts import Snapshot

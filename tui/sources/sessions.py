@@ -7,11 +7,11 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
 from platformdirs import user_state_path
 
 from engine.cluster.timeline import Timeline
@@ -68,8 +68,7 @@ def prune(folder: Path, keep: int, *, now: float | None = None) -> tuple[Path, .
     return tuple(journal.path for journal in old if not _is_running(journal.pid) and _removed(journal.path))
 
 
-@dataclass(frozen=True, slots=True)
-class _SessionFile:
+class _SessionFile(Struct, frozen=True):
     """A journal in the folder; ``number`` is 0 for a name without one, ``written`` the time of its last change."""
 
     path: Path

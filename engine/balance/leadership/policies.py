@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from engine.balance.filters import IsolationPolicy
@@ -14,8 +15,7 @@ PolicyKind = Literal["isolation", "groups", "domains"]
 POLICY_KINDS: Final[tuple[PolicyKind, ...]] = ("isolation", "groups", "domains")
 
 
-@dataclass(frozen=True)  # without slots: they leave no room for what is computed once
-class ClusterPolicies:
+class ClusterPolicies(Struct, frozen=True, dict=True):  # without slots: they leave no room for what is computed once
     """What the metadata says about who may own what.
 
     ``isolation`` in the order in which policies are tried; ``groups``: anti-affinity group by namespace; ``domains``:

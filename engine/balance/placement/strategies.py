@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.balance.averages import BundleData
 from engine.balance.brokers import weighted_usage

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from engine.balance.limits import BundleStats, LimitMeasure, limit_measures
 from engine.balance.splitting.extensible import CycleLimits, CycleObservation, CycleVerdict, SplitMemory, cycle
 from engine.balance.splitting.loops import Loop, find_loops
@@ -231,9 +233,9 @@ def forecast(start: BalanceStart, cycles: int = 20) -> Forecast | Rejection:
     used = resolve_algorithm(None, default, start.behaviour.split_algorithms)
     trees: list[ForecastTree] = []
     for algorithm in SPLIT_ALGORITHMS:
-        settings = replace(start.settings, defaultNamespaceBundleSplitAlgorithm=algorithm)
+        settings = structs.replace(start.settings, defaultNamespaceBundleSplitAlgorithm=algorithm)
         # A release that does not know an algorithm falls back; the forecast of a tree asks what it would do.
-        behaviour = replace(start.behaviour, split_algorithms=SPLIT_ALGORITHMS)
+        behaviour = structs.replace(start.behaviour, split_algorithms=SPLIT_ALGORITHMS)
         balance = simulate(replace(start, settings=settings, behaviour=behaviour), cycles)
         if isinstance(balance, Rejection):
             return balance

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, NoReturn, TypeVar
+
+from msgspec import Struct
 
 from engine.cluster.state import (
     ClusterState,
@@ -32,8 +33,7 @@ _WRITTEN: Final = {value: f"\\{letter}" for letter, value in _ESCAPES.items()}
 _NUMBERED: Final = re.compile(r"u([0-9a-fA-F]{4})|U(00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})")
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """One word; ``quoted`` when any part of it stood in quotes, ``column`` counts from 1."""
 
     text: str

@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Any, Final, TypeVar, get_args
 
 import msgspec
+from msgspec import structs
 
 from engine.cluster.commands import Command
 from engine.cluster.events import Event
@@ -251,7 +252,7 @@ def check_format(plain: Any, source: str) -> None:
 
 def _with_floats(load: Load) -> Load:
     # A rate that was written as 5 is the number 5.0, so that it is written the same way the next time.
-    return replace(
+    return structs.replace(
         load,
         msg_rate_in=float(load.msg_rate_in),
         msg_rate_out=float(load.msg_rate_out),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple
 from typing import Final
+
+from msgspec.structs import astuple
 
 from engine.bundles.boundaries import namespace_bundles
 from engine.cluster.keys.state import KeySubscription, set_of

@@ -11,11 +11,11 @@ import binascii
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from engine.answer import member_names
@@ -41,7 +41,7 @@ def to_plain(value: Any, *, tagged: bool = False) -> Any:
     if isinstance(value, (tuple, list)):
         # Declared ranges are tens of thousands of pairs of numbers.
         return [item if type(item) is int else to_plain(item) for item in value]
-    names = member_names(value)
+    names = member_names(type(value))
     if names is not None:
         plain = {name: to_plain(getattr(value, name)) for name in names}
         return {"type": type(value).__name__, **plain} if tagged else plain

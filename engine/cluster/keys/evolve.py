@@ -321,11 +321,11 @@ def key_event_objection(state: ClusterState, event: KeyEvent) -> str:
 def with_key_event(state: ClusterState, event: KeyEvent) -> ClusterState:
     """Return the state after an event of a Key_Shared subscription; the others are the same objects as before."""
     if isinstance(event, KeySubscriptionCreated):
-        return replace(state, key_subscriptions=(*state.key_subscriptions, created(event)))
+        return structs.replace(state, key_subscriptions=(*state.key_subscriptions, created(event)))
     next_id = state.next_consumer_id
     if isinstance(event, KeyConsumerJoined):
         next_id = max(next_id, event.consumer_id + 1)
-    return replace(
+    return structs.replace(
         state,
         key_subscriptions=tuple(
             after(subscription, event) if subscription.key == event.subscription else subscription

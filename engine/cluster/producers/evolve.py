@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from engine.cluster.commands import SetProducerRate, plan_settings
@@ -334,15 +335,15 @@ def producer_event_objection(state: ClusterState, event: ProducerTopicEvent) -> 
 def with_producer_event(state: ClusterState, event: ProducerTopicEvent) -> ClusterState:
     """The state after an event of producers; the producers of other topics are the same objects as before."""
     if isinstance(event, ProducersSeen):
-        return replace(state, producer_topics=(*state.producer_topics, begun(event, state)))
+        return structs.replace(state, producer_topics=(*state.producer_topics, begun(event, state)))
     changed = (after(topic, event) if topic.topic == event.topic else topic for topic in state.producer_topics)
-    return with_flows(replace(state, producer_topics=tuple(changed)))
+    return with_flows(structs.replace(state, producer_topics=tuple(changed)))
 
 
 def limited_producers(state: ClusterState) -> ClusterState:
     """The state with the limits of its settings, after these have changed."""
     limited = tuple(_limited(topic, producer_limit(state, topic.topic)) for topic in state.producer_topics)
-    return with_flows(replace(state, producer_topics=limited))
+    return with_flows(structs.replace(state, producer_topics=limited))
 
 
 def with_flows(state: ClusterState) -> ClusterState:
@@ -367,14 +368,14 @@ def with_flows(state: ClusterState) -> ClusterState:
         replace(one, loads=LoadTable.of(state.topics, one.loads).without(numbers)) if one.loads else one
         for one in state.subscriptions
     )
-    return replace(state, loads=loads, subscriptions=subscriptions)
+    return structs.replace(state, loads=loads, subscriptions=subscriptions)
 
 
 def refolded_producers(state: ClusterState, settings: BrokerSettings) -> tuple[ProducerTopic, ...]:
     """The producers of all topics as if brokers had always had these settings."""
     if settings.maxProducersPerTopic == state.settings.maxProducersPerTopic:
         return state.producer_topics
-    always = replace(state, settings=settings)
+    always = structs.replace(state, settings=settings)
     return tuple(_refolded(topic, always) for topic in state.producer_topics)
 
 
@@ -393,7 +394,7 @@ def grown_producers(state: ClusterState, topic: str, partitions: int) -> Cluster
     """The state after one of its topics has got more partitions: its producers see that of the brokers."""
     event = ProducerPartitionsGrown(topic, partitions)
     grown = tuple(after(one, event) if one.topic == topic else one for one in state.producer_topics)
-    return with_flows(replace(state, producer_topics=grown))
+    return with_flows(structs.replace(state, producer_topics=grown))
 
 
 def refuse_growth(state: ClusterState, topic: str, partitions: int) -> Rejection | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from engine.cluster.events import fold
 from engine.cluster.scalable.events import (
     LONGEST_MS,
@@ -151,12 +153,14 @@ def with_scalable_event(state: ClusterState, event: ScalableTopicEvent) -> Clust
     if isinstance(event, ScalableSeen | ScalableCreated):
         begun = begun_topic(event)
         assert not isinstance(begun, str), begun
-        return replace(state, scalable_topics=(*state.scalable_topics, begun))
+        return structs.replace(state, scalable_topics=(*state.scalable_topics, begun))
     if isinstance(event, ScalableRemoved):
-        return replace(state, scalable_topics=tuple(one for one in state.scalable_topics if one.topic != event.topic))
+        return structs.replace(
+            state, scalable_topics=tuple(one for one in state.scalable_topics if one.topic != event.topic)
+        )
     changed: list[ScalableTopic] = []
     for topic in state.scalable_topics:
         next_one = after(topic, event) if topic.topic == event.topic else topic
         assert not isinstance(next_one, Rejection), next_one
         changed.append(next_one)
-    return replace(state, scalable_topics=tuple(changed))
+    return structs.replace(state, scalable_topics=tuple(changed))

@@ -6,12 +6,12 @@ It is a mapping from names to topics; callers that need many topics read the col
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import crc32_bulk, murmur3_bulk
@@ -25,8 +25,7 @@ MANY: Final = 8
 """If more than one in so many names is looked up, a pass over the table is cheaper than searches."""
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """A topic by its complete name without ``-partition-N``; ``partitions`` is 0 when it is not partitioned."""
 
     name: str
@@ -39,8 +38,7 @@ class Topic:
         return tuple(partition_name(self.name, index) for index in range(self.partitions))
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """The traffic of one partition: messages and bytes per second, and what waits unacknowledged."""
 
     msg_rate_in: float = 0.0
@@ -54,8 +52,7 @@ class Load:
 NOTHING_REPORTED: Final[Mapping[str, Load]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """Synthetic topics ``PREFIX0 ..`` of a namespace with the traffic of a seed: all that a file needs to store."""
 
     namespace: str
@@ -65,8 +62,7 @@ class Recipe:
     seed: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Origin:
+class Origin(Struct, frozen=True, eq=False):
     """The original table of edited topics, and the number of each partition in it (-1: it is new)."""
 
     root: TopicTable

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.config import BrokerSettings, behaviour_of, default_settings
 from engine.diagnosis.limits import Setting
@@ -277,7 +278,7 @@ def _ring(
     behaviour = behaviour_of(release) if release else seen.behaviour
     assert not isinstance(behaviour, Rejection), release
     settings: BrokerSettings = seen.limits.settings or default_settings(behaviour)
-    settings = replace(settings, **{RING: True}, **changed)  # type: ignore[arg-type]
+    settings = replace(settings, **{RING: True}, **changed)
     if namesakes is None:
         return ring_ranges(consumers, settings, behaviour)
     return ring_ranges_after(consumers, namesakes, settings, behaviour)

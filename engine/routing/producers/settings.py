@@ -5,8 +5,10 @@ Source: ``ProducerBuilderImpl`` and ``ProducerConfigurationData`` of the Java cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
@@ -25,8 +27,7 @@ DEFAULT_MSG_SIZE_BYTES: Final = 100
 """The size of a message where the caller names none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """A client library, in what differs between them here.
 
     ``common_producer_name``: all partitions of a producer get one name (#12401); else a producer without a name of its
@@ -56,8 +57,7 @@ CLIENTS: Final = {client.word: client for client in (JAVA, PYTHON, CPP)}
 """Those whose producers are modelled; of the other families only the hashes are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Routing:
+class Routing(Struct, frozen=True):
     """How a producer routes; ``new_router`` makes its router.
 
     ``num_partitions_limit`` is of ``PartialRoundRobin`` only. None for another member is the client's default.
@@ -74,8 +74,7 @@ class Routing:
     switch_frequency: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerSettings:
+class ProducerSettings(Struct, frozen=True):
     """The settings of a partitioned producer with the defaults of the Java client, whatever the client.
 
     A limit of 0 for pending messages means no limit.

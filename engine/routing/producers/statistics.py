@@ -7,7 +7,9 @@ is spread over several entries. Source: ``TopicStatsImpl``; PIP-79, #12401.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from engine.errors import Rejection
 from engine.producer_limit import ProducerLimit
 from engine.routing.producers import producer as one
@@ -83,7 +85,7 @@ def add_producers(
     for _ in range(count):
         number = len(state.producers)
         name = settings.producer_name
-        mine = replace(settings, producer_name=f"{name}-{number}" if name and count > 1 else name)
+        mine = structs.replace(settings, producer_name=f"{name}-{number}" if name and count > 1 else name)
         again = f"/{state.refused}" if state.refused else ""
         draw = f"{state.seed}/{number}{again}"
         router = new_router(routing, settings.client, state.topic.partitions, draw, state.now_ms)

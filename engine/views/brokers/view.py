@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from msgspec import structs
+
 from engine.admin.interruptions import Interruption
 from engine.admin.shed_inputs import ShedInputs
 from engine.balance.ahead.broker_changes import broker_dies, broker_joins
@@ -84,7 +86,9 @@ def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadM
     return (
         manager,
         shedder,
-        replace(settings, loadBalancerLoadSheddingStrategy=shedder, loadBalancerLoadPlacementStrategy=placement),
+        structs.replace(
+            settings, loadBalancerLoadSheddingStrategy=shedder, loadBalancerLoadPlacementStrategy=placement
+        ),
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, ClassVar
+
+from msgspec import Struct, structs
 
 from engine.answer import about, extended
 from engine.balance.settings import BalanceSettings
@@ -20,8 +22,7 @@ from engine.views.bundles.view import balance_frame
 from engine.views.bundles.words import curve_texts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CycleSettings(BalanceSettings):
+class CycleSettings(BalanceSettings, frozen=True, kw_only=True):
     """Settings that give cycles their times, and what a cycle may do."""
 
     loadBalancerMaxNumberOfBundlesToSplitPerCycle: Annotated[int, about("For each broker; 0 or less is no limit.")]
@@ -30,8 +31,7 @@ class CycleSettings(BalanceSettings):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class BundleRow:
+class BundleRow(Struct, frozen=True):
     bundle: Annotated[str, about("The bundle.")]
     broker: Annotated[str | None, about("Its owner, null where nobody has it.")]
     topics: Annotated[int, about("Topics in it, assumed ones among them.", 0)]
@@ -43,16 +43,14 @@ class BundleRow:
     since_cycle: Annotated[int, about("The cycle that made it, 0 for the start.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class HottestBundle:
+class HottestBundle(Struct, frozen=True):
     """The busiest bundle at the end."""
 
     bundle: Annotated[str, about("The bundle.")]
     msgs_per_sec: Annotated[float, about("Messages per second.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class TreeDocument:
+class TreeDocument(Struct, frozen=True):
     """What one algorithm makes of the namespace."""
 
     algorithm: Annotated[SplitAlgorithmName, about("Pulsar's name of it.")]
@@ -65,8 +63,7 @@ class TreeDocument:
     after: Annotated[Sequence[BundleRow], about("The bundles after the last cycle, ascending.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """Topics counted in bundles and on brokers."""
 
     topics: Annotated[int, about("Topics that are in a bundle.", 0)]
@@ -80,15 +77,13 @@ class Counted:
     expected: Annotated[ExpectedOccupancy, about("What chance does with as many topics in equal bundles, on average.")]
 
 
-@dataclass(frozen=True, slots=True)
-class NotCounted:
+class NotCounted(Struct, frozen=True):
     """Why not."""
 
     problem: Annotated[Rejection, about("What stands in the way.")]
 
 
-@dataclass(frozen=True, slots=True)
-class BundlesDocument:
+class BundlesDocument(Struct, frozen=True):
     """What `ringside forecast --json` prints: a namespace over time, its bundles beside their limits."""
 
     FORMAT: ClassVar = "ringside.bundles/1"
@@ -240,6 +235,6 @@ def curve_document(curve: FlowCurve) -> dict[str, Any]:
         "cuts": [asdict(cut) for cut in curve.cuts],
         "positions": list(curve.positions),
         "idle": list(curve.idle),
-        "problems": [asdict(problem) for problem in curve.problems],
+        "problems": [structs.asdict(problem) for problem in curve.problems],
         "sentences": list(curve_texts(curve)),
     }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from msgspec import structs
+from msgspec.structs import fields
 
 from engine.admin.between import Change, changes_between
 from engine.admin.facts import Snapshot
@@ -172,7 +174,7 @@ def _failover(
         after, theirs = renumbered(after, theirs, mine)
     if mine.key != theirs.key:
         named = replace(theirs, key=mine.key)
-        after = replace(
+        after = structs.replace(
             after,
             subscriptions=tuple(
                 named if subscription is theirs else subscription for subscription in after.subscriptions
@@ -199,7 +201,7 @@ def _failover(
 
 def _only(state: ClusterState, subscription: Subscription) -> ClusterState:
     """The state with this subscription only, since another one may have its key."""
-    return replace(state, subscriptions=(subscription,))
+    return structs.replace(state, subscriptions=(subscription,))
 
 
 def _alone(key: str, namespace: str, kind: ComparedType, noun: Noun, presence: Presence) -> SubscriptionDifference:

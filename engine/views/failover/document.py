@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from engine.answer import about, extended
 from engine.compare.verdict import Verdict
@@ -24,8 +24,7 @@ from engine.views.failover.model import (
 from engine.views.reported.model import ReportedBroker, ReportedView
 
 
-@dataclass(frozen=True, slots=True)
-class RingSummary:
+class RingSummary(Struct, frozen=True):
     space_size: Annotated[int, about("Number of hash values.", 1)]
     lit: Annotated[bool, about("Whether the ring decides anything that is shown.")]
     points: Annotated[int, about("Distinct points on the ring.", 0)]
@@ -33,8 +32,7 @@ class RingSummary:
     centre: Annotated[tuple[str, ...], about("Lines in the middle of the ring.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Struct, frozen=True):
     """One partition, or a topic without partitions."""
 
     name: Annotated[str, about("Full topic name.")]
@@ -44,8 +42,7 @@ class Partition:
     moved: Annotated[bool, about("Whether the last step gave it another active consumer.")]
 
 
-@dataclass(frozen=True, slots=True)
-class DashboardEvent(Step):
+class DashboardEvent(Step, frozen=True):
     """One step."""
 
     moved: Annotated[int, about("Partitions that changed from one active consumer to another.", 0)]
@@ -67,8 +64,7 @@ class DashboardEvent(Step):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class DashboardDocument:
+class DashboardDocument(Struct, frozen=True):
     """Everything that the main screen shows of one subscription at one step."""
 
     FORMAT: ClassVar[str] = "ringside.dashboard/1"

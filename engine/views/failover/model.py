@@ -7,11 +7,11 @@ Consumers are referred to by their *position* in ``DashboardView.consumers``; -1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.answer import about
@@ -34,8 +34,7 @@ class RuleInForce(Enum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerRow:
+class ConsumerRow(Struct, frozen=True):
     """One consumer in the dispatcher's sorted order.
 
     Letters and colours follow the order of connecting over the whole history of the subscription, so that neither jumps
@@ -63,8 +62,7 @@ class ConsumerRow:
     reported: ReportedConsumer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TableFoot:
+class TableFoot(Struct, frozen=True):
     """The line below the table. Standbys are idle by design and do not count as such."""
 
     consumers: Annotated[int, about("Connected consumers, standbys included.", 0)]
@@ -82,8 +80,7 @@ class TableFoot:
     idle_consumers: Annotated[int, about("Consumers of the cohort that are active for no partition.", 0)]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class RingView:
+class RingView(Struct, frozen=True, eq=False):
     """The hash ring of the shown subscription and where its topics are on it.
 
     ``points`` are the ring's points ascending in 0 .. space_size - 1 (int64); ``point_owners`` the owner of each. A
@@ -114,8 +111,7 @@ class RingView:
         return ((last - first + 1) % self.space_size or self.space_size) / self.space_size
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionRow:
+class PartitionRow(Struct, frozen=True):
     """One partition below a consumer's row. ``share`` is its part of the consumer's messages per second."""
 
     name: str
@@ -127,8 +123,7 @@ class PartitionRow:
     unacked_messages: int
 
 
-@dataclass(frozen=True, slots=True)
-class BundleNode:
+class BundleNode(Struct, frozen=True):
     """One node of the bundle tree: a bundle in force (no children), or one that was split."""
 
     namespace: str
@@ -147,8 +142,7 @@ class BundleNode:
     children: Annotated[tuple[BundleNode, ...], about("What it was split into, ascending.")] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceNode:
+class NamespaceNode(Struct, frozen=True):
     """A namespace and its bundles."""
 
     name: Annotated[str, about("tenant/namespace")]
@@ -159,8 +153,7 @@ class NamespaceNode:
     reported: Annotated[ReportedLoad | None, about("Sums of load reports where no topic is known; else null.")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class BundleTopic:
+class BundleTopic(Struct, frozen=True):
     """A topic of a bundle, listed when its node is opened."""
 
     name: str
@@ -169,8 +162,7 @@ class BundleTopic:
     active_consumer: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One step of the simulation."""
 
     step: Annotated[int, about("Its number; 0 is the opening.", 0)]
@@ -178,8 +170,7 @@ class Step:
     text: Annotated[str, about("The command.")]
 
 
-@dataclass(frozen=True, slots=True)
-class EventLine(Step):
+class EventLine(Step, frozen=True):
     """The effect of one step, for the events panel.
 
     ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves
@@ -201,8 +192,7 @@ class EventLine(Step):
     verdict: Verdict | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineView:
+class TimelineView(Struct, frozen=True):
     """The one-line timeline of the current branch; its cursor is 0 for the state as opened."""
 
     kinds: Annotated[tuple[StepKind, ...], about("Kind of each step.")]
@@ -212,8 +202,7 @@ class TimelineView:
     can_redo: Annotated[bool, about("Whether there is a step to apply again.")]
 
 
-@dataclass(frozen=True, slots=True)
-class StatusView:
+class StatusView(Struct, frozen=True):
     """The status line. ``flag_change`` is the word of ``DashboardView.flag_change``."""
 
     rule: Annotated[RuleInForce, about("How partitions find their active consumer now.")]
@@ -233,16 +222,14 @@ class StatusView:
     flag_change: Judgement | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """A remark about the content, such as names that collide or a consumer that can never be active."""
 
     code: Annotated[str, about("Stable word.")]
     text: Annotated[str, about("A sentence.")]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class DashboardView:
+class DashboardView(Struct, frozen=True, eq=False):
     """One screenful of facts.
 
     ``flag_change`` is the verdict on turning consistent hashing on or off here; None where the release does not know

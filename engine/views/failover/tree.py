@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
@@ -21,8 +21,7 @@ from engine.views.failover.model import BundleNode, NamespaceNode
 _NUMBER_BITS: Final = 31
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class HashedTopics:
+class HashedTopics(Struct, frozen=True, eq=False):
     """The partitions of one namespace ascending by CRC-32 of the name (parallel)."""
 
     names: NumberedNames
@@ -39,8 +38,7 @@ EMPTY = HashedTopics(NumberedNames(TopicTable.of(()), np.zeros(0, dtype=np.int32
 _hashed: Remembered[Mapping[str, HashedTopics]] = Remembered()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Traffic:
+class _Traffic(Struct, frozen=True, eq=False):
     """Running sums over ``topics``, so that any range costs two look-ups."""
 
     topics: HashedTopics

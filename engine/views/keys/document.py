@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
+
+from msgspec import Struct
 
 from engine.answer import about, extended
 from engine.compare.verdict import Verdict
@@ -23,8 +24,7 @@ from engine.views.keys.model import (
 from engine.views.reported.model import ReportedView
 
 
-@dataclass(frozen=True, slots=True)
-class KeyConsumer(KeyConsumerRow):
+class KeyConsumer(KeyConsumerRow, frozen=True):
     """One consumer."""
 
     pieces: Annotated[
@@ -33,8 +33,7 @@ class KeyConsumer(KeyConsumerRow):
     ] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KnownKey:
+class KnownKey(Struct, frozen=True):
     key: Annotated[str, about("Its text; bytes that are not text are written hex:...")]
     partition: Annotated[
         int,
@@ -46,8 +45,7 @@ class KnownKey:
     moved: Annotated[bool, about("Whether the last step gave it to another consumer.")]
 
 
-@dataclass(frozen=True, slots=True)
-class KeysEvent(Step):
+class KeysEvent(Step, frozen=True):
     """One step."""
 
     moved: Annotated[
@@ -78,8 +76,7 @@ class KeysEvent(Step):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class KeysDocument:
+class KeysDocument(Struct, frozen=True):
     """Everything that the screen "keys" shows of one Key_Shared subscription at one step."""
 
     FORMAT: ClassVar[str] = "ringside.keys/1"

@@ -5,8 +5,9 @@ Consumers are referred to by their *position* in ``KeysView.consumers``; -1 mean
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
+
+from msgspec import Struct
 
 from engine.answer import about
 from engine.cluster.keys.state import SharingMode
@@ -16,8 +17,7 @@ from engine.views.keys.path import KeyPath
 from engine.views.reported.model import ReportedConsumer, ReportedView
 
 
-@dataclass(frozen=True, slots=True)
-class KeyConsumerRow:
+class KeyConsumerRow(Struct, frozen=True):
     """One consumer, in the order of joining (which is that of node indices unless a node was renamed).
 
     ``reported`` is None where brokers reported nothing of it, or a step of the simulation left that behind.
@@ -46,8 +46,7 @@ class KeyConsumerRow:
     reported: ReportedConsumer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KeysFoot:
+class KeysFoot(Struct, frozen=True):
     """The line below the table."""
 
     consumers: Annotated[int, about("Consumers connected.", 0)]
@@ -63,8 +62,7 @@ class KeysFoot:
     idle_consumers: Annotated[int, about("Consumers without a known key, or without a slot where no key is known.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class KeysStatus:
+class KeysStatus(Struct, frozen=True):
     """The status line."""
 
     mode: Annotated[SharingMode, about("How keys are shared; the last one is a technique of clients on top of sticky.")]
@@ -97,8 +95,7 @@ class KeysStatus:
     hashing: Annotated[str, about("The name of that hash.")] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionRow:
+class PartitionRow(Struct, frozen=True):
     """One partition: its known keys with their messages so far, and what is under way."""
 
     partition: Annotated[int, about("Its index.", 0)]
@@ -110,8 +107,7 @@ class PartitionRow:
     consumers: Annotated[int, about("Consumers that can get a key of it.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class Unreached:
+class Unreached(Struct, frozen=True):
     """A consumer that never gets a key of some partitions."""
 
     consumer_id: Annotated[int, about("Its id.", 0)]
@@ -119,8 +115,7 @@ class Unreached:
     partitions: Annotated[tuple[int, ...], about("Those partitions.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsView:
+class PartitionsView(Struct, frozen=True):
     """All partitions: whose hash takes them, and what it leaves of the slots."""
 
     client: Annotated[
@@ -137,14 +132,12 @@ class PartitionsView:
     sentence: Annotated[str, about("What the hash leaves of the slots; empty where nothing is to be said.")]
 
 
-@dataclass(frozen=True, slots=True)
-class WaitHolder:
+class WaitHolder(Struct, frozen=True):
     consumer: Annotated[int, about("Its id; null when it has gone.", 0, key="consumer_id", place=True)]
     unacked: Annotated[int, about("Messages it holds that count.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class WaitRow:
+class WaitRow(Struct, frozen=True):
     """One slot whose messages wait: who blocks whom, how many, since when, and what ends it."""
 
     slot: Annotated[int, about("The slot.", 0)]
@@ -161,8 +154,7 @@ class WaitRow:
     partition: Annotated[int, about("The partition it waits in; null without partitions.", 0, null=-1)] = -1
 
 
-@dataclass(frozen=True, slots=True)
-class GapRow:
+class GapRow(Struct, frozen=True):
     """Slots that nobody has."""
 
     start: Annotated[int, about("First slot.", 0)]
@@ -177,8 +169,7 @@ LuckWord = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class LuckView:
+class LuckView(Struct, frozen=True):
     """Is it luck? The keys of the busiest consumer, and what chance gives on equal shares."""
 
     keys: Annotated[int, about("Known keys that have a consumer.", 0)]
@@ -193,8 +184,7 @@ class LuckView:
     hot_share: Annotated[float, about("Its part of all messages, 0 to 1.", 0, 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRow:
+class KeyRow(Struct, frozen=True):
     """One known key: its text form, slot, owner and traffic, and whether the last step moved it.
 
     ``partition`` is -1 without partitions.
@@ -209,8 +199,7 @@ class KeyRow:
     partition: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class KeyAnswer:
+class KeyAnswer(Struct, frozen=True):
     """``f`` on a key: the explanation, the rule in a sentence, and what blocks it ("" for nothing).
 
     ``rivals`` are the other consumers and why they do not get it. ``path`` is the way to its partition, None without.
@@ -225,8 +214,7 @@ class KeyAnswer:
     path: KeyPath | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerKeysView:
+class ConsumerKeysView(Struct, frozen=True):
     """The reverse: exactly which slots a consumer has, as (start, end, divisor, remainder), and which known keys."""
 
     consumer_id: int
@@ -236,8 +224,7 @@ class ConsumerKeysView:
     keys: tuple[KeyRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StepMoves:
+class StepMoves(Struct, frozen=True):
     """What the last step moved; a bystander lost slots although it was another one that joined or left."""
 
     slots: Annotated[
@@ -256,8 +243,7 @@ class StepMoves:
     sentence: Annotated[str, about("The same in words.")]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class KeysView:
+class KeysView(Struct, frozen=True, eq=False):
     """One screenful of facts.
 
     ``ring`` has the slots as its hash space: ``points`` are the last slots of the pieces, ascending, a slot belongs to

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from engine.answer import about, extended
 from engine.documents import document
@@ -29,8 +29,7 @@ from engine.views.producers.model import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Producer(ProducerRow):
+class Producer(ProducerRow, frozen=True):
     """One producer."""
 
     partitions: Annotated[Mapping[OpenedBy, tuple[int, ...]], about("The partitions it has opened, by reason.", 0)]
@@ -38,8 +37,7 @@ class Producer(ProducerRow):
     fresh: Annotated[tuple[int, ...], about("Partitions the last step opened.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersDocument:
+class ProducersDocument(Struct, frozen=True):
     """Everything that the screen "producers" shows of the producers of one partitioned topic at one step."""
 
     FORMAT: ClassVar[str] = "ringside.producers/1"

@@ -6,10 +6,10 @@ Producers are referred to by their number in the order of creation, which is the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.answer import about
@@ -34,8 +34,7 @@ FRESH: Final = 16
 """This bit: opened by the last step."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerRow:
+class ProducerRow(Struct, frozen=True):
     """One partitioned producer; its letters and colour follow its number."""
 
     number: Annotated[int, about("Its place in the order of creation.", 0)]
@@ -70,14 +69,12 @@ class ProducerRow:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class FailingPartition:
+class FailingPartition(Struct, frozen=True):
     partition: Annotated[int, about("Its number.", 0)]
     error: Annotated[str, about("What brokers answer.")]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PartitionsView:
+class PartitionsView(Struct, frozen=True, eq=False):
     """All partitions, one value for each."""
 
     producers: Annotated[NDArray[np.int64], about("Producer objects.", 0)]
@@ -93,8 +90,7 @@ class PartitionsView:
         return int(self.producers.size)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class RatesView:
+class RatesView(Struct, frozen=True, eq=False):
     """What partitions get a second from producers with rates, (partitions,) float64."""
 
     msgs_per_sec: Annotated[NDArray[np.float64], about("Messages a second that each partition takes.", 0)]
@@ -120,8 +116,7 @@ class RatesView:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersFoot:
+class ProducersFoot(Struct, frozen=True):
     """What the producers cost."""
 
     producers: Annotated[int, about("All of them.", 0)]
@@ -138,8 +133,7 @@ class ProducersFoot:
     full: Annotated[int, about("Partitions with as many producers as maxProducersPerTopic allows.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(Struct, frozen=True):
     """Producer objects on brokers at one number of partitions, by the way to start; means over random draws."""
 
     partitions: Annotated[int, about("How many partitions.", 1)]
@@ -148,8 +142,7 @@ class CurvePoint:
     partial: Annotated[float, about("Objects of lazy producers with partial round robin.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class CountsView:
+class CountsView(Struct, frozen=True):
     """The same producers with each way to start; the work is ``messages`` without a key by each of them."""
 
     producers: Annotated[int, about("How many.", 0)]
@@ -164,8 +157,7 @@ class CountsView:
     points: Annotated[tuple[CurvePoint, ...], about("Ascending by partitions.")]
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersStatus:
+class ProducersStatus(Struct, frozen=True):
     """The status line."""
 
     topic: Annotated[str, about("The partitioned topic.")]
@@ -183,8 +175,7 @@ class ProducersStatus:
     now_ms: Annotated[int, about("Simulated time in milliseconds.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerStep(Step):
+class ProducerStep(Step, frozen=True):
     """What one step did."""
 
     opened: Annotated[int, about("Producer objects opened.", 0)]
@@ -192,8 +183,7 @@ class ProducerStep(Step):
     effect: Annotated[str, about("The rest in words.")]
 
 
-@dataclass(frozen=True, slots=True)
-class StatisticsRow:
+class StatisticsRow(Struct, frozen=True):
     """One entry of a merged list; several producers make a mixture."""
 
     name: Annotated[str, about("The producer's name, empty where the entry has none.")]
@@ -211,14 +201,12 @@ class StatisticsRow:
         return len(self.producers) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class MergedStatistics:
+class MergedStatistics(Struct, frozen=True):
     entries: Annotated[tuple[StatisticsRow, ...], about("The list.")]
     torn: Annotated[int, about("Producers that are spread over several entries.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class StatisticsView:
+class StatisticsView(Struct, frozen=True):
     """``PartitionedTopicStats`` both ways, and the truth."""
 
     in_force: Annotated[Literal["by name", "by position"], about("Which the setting asks for.")]
@@ -228,8 +216,7 @@ class StatisticsView:
     truth: Annotated[tuple[StatisticsRow, ...], about("What each connected producer really sent.")]
 
 
-@dataclass(frozen=True, slots=True)
-class SendAnswer:
+class SendAnswer(Struct, frozen=True):
     """``f``: what the next message of a producer would do. ``elsewhere``: where other clients put its key.
 
     ``burst`` is that of its rate, None where it has none or goes round one by one.
@@ -244,8 +231,7 @@ class SendAnswer:
     burst: Burst | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ProducersView:
+class ProducersView(Struct, frozen=True, eq=False):
     """One screenful of facts. ``matrix`` has a row for each producer and a column for each partition (uint8 cells).
 
     ``deliveries`` are the last lines of what happened to producers, newest last. ``rates`` is None where no producer

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.interruptions import Interruption, Interruptions
@@ -99,8 +101,7 @@ def _usage(resource: ResourceUsage) -> tuple[float, float] | None:
     return (resource.usage, resource.limit) if resource.usage or resource.limit else None
 
 
-@dataclass(frozen=True, slots=True)
-class Whereabouts:
+class Whereabouts(Struct, frozen=True):
     """``broker`` owns the topic, "" where no answer says it; ``by_look_up``: an answer about the topic says so."""
 
     broker: str

@@ -5,10 +5,10 @@ Consumers are referred to by their *position* among the rows of the view; -1 mea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engine.answer import about
@@ -44,8 +44,7 @@ Delayed = Annotated[
 MsgsOut = Annotated[float | None, about("Messages per second that go out; null where the answers lack it.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedConsumer:
+class ReportedConsumer(Struct, frozen=True):
     """One consumer, summed over the topics and partitions that are shown; texts are as printed first."""
 
     position: Annotated[int, about("Its row; null for one without.", 0, key="consumer_id", place=True)]
@@ -83,8 +82,7 @@ class ReportedConsumer:
     client_version: Annotated[str, about("Text of the broker.")] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedWait:
+class ReportedWait(Struct, frozen=True):
     """One draining slot of a topic."""
 
     topic: Annotated[str, about("Topic or partition.")]
@@ -95,8 +93,7 @@ class ReportedWait:
     blocked_attempts: Annotated[int, about("How often messages were held back for it.")]
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingPair:
+class WaitingPair(Struct, frozen=True):
     """Who waits for whom."""
 
     owner: Annotated[int, about("Who waits.", 0, place=True)]
@@ -105,8 +102,7 @@ class WaitingPair:
     blocked_attempts: Annotated[int, about("How often messages were held back there.")]
 
 
-@dataclass(frozen=True, slots=True)
-class SeenTime:
+class SeenTime(Struct, frozen=True):
     """When something was seen; -1 where a time is unknown."""
 
     at_ms: Annotated[int, about("Epoch milliseconds; null where nothing says it.", 0, null=-1)]
@@ -119,8 +115,7 @@ Fact = tuple[str, str, str]
 """What a fact is about: its kind, a topic, a subscription."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Struct, frozen=True):
     """A fact that a broker reported otherwise than the model has it; ``subscription`` "" where it is about none.
 
     ``kind`` is that of a fact of ``verify``. ``likely`` is the likeliest reason, "" where none of the known ones fits.
@@ -139,8 +134,7 @@ class Disagreement:
         return self.kind, self.topic, self.subscription
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """How many facts of one reading were compared with the model, and those that differ."""
 
     compared: int = 0
@@ -159,8 +153,7 @@ def _no_marks() -> NDArray[np.bool_]:
     return np.zeros(0, dtype=np.bool_)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True, eq=False):
     """Who has what by brokers and by the model, for one subscription.
 
     ``compared`` counts facts: active consumers of topics, or consumers with their hash ranges. Only where some differ
@@ -188,8 +181,7 @@ class Comparison:
         return self.disagreements[:DIFFERENCES_LISTED]
 
 
-@dataclass(frozen=True, slots=True)
-class SeenEvent:
+class SeenEvent(Struct, frozen=True):
     """What happened between two moments; differs is a fact on which the model and a broker disagreed."""
 
     moment: Annotated[int, about("The later one of the two moments.", 2)]
@@ -198,8 +190,7 @@ class SeenEvent:
     text: Annotated[str, about("In words.")]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockedTopics:
+class BlockedTopics(Struct, frozen=True):
     names: tuple[str, ...] = ()
 
     @property
@@ -211,8 +202,7 @@ class BlockedTopics:
         return self.names[:BLOCKED_TOPICS_LISTED]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ReportedView:
+class ReportedView(Struct, frozen=True, eq=False):
     """One subscription as brokers reported it.
 
     ``marks`` are the places on the ring where messages are held back: slots, or hashes of topics.
@@ -264,8 +254,7 @@ class ReportedView:
         return tuple(at for at, consumer in enumerate(self.consumers) if consumer.obstacles)
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedLoad:
+class ReportedLoad(Struct, frozen=True):
     """What a load report says of a bundle, or the sums of a namespace."""
 
     owner: Annotated[str, about("Broker that reported it; empty for sums.")]
@@ -276,8 +265,7 @@ class ReportedLoad:
     bytes_per_sec: Annotated[float, about("Bytes per second, in plus out.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedBroker:
+class ReportedBroker(Struct, frozen=True):
     """A broker by its own load report."""
 
     broker: Annotated[str, about("Its id, host and port.")]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
+
+from msgspec import Struct
 
 from engine.admin.facts import NotReported
 from engine.answer import about
@@ -29,8 +30,7 @@ BUNDLES: Final = ""
 """The key of the place where bundles are shown without a subscription."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionRow:
+class SubscriptionRow(Struct, frozen=True):
     """One consumer; ``consumer_id`` is its place among them, which ``tag`` and ``colour`` follow."""
 
     consumer_id: int
@@ -40,8 +40,7 @@ class SubscriptionRow:
     reported: ReportedConsumer
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRow:
+class TopicRow(Struct, frozen=True):
     """One topic or partition; ``active`` is -1 for nobody, or where all are."""
 
     name: Annotated[str, about("Full name.")]
@@ -57,8 +56,7 @@ class TopicRow:
     blocked: Annotated[bool, about("Whether nobody can be served.")]
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionStatus:
+class SubscriptionStatus(Struct, frozen=True):
     """The status line."""
 
     subscription: Annotated[str, about("Its key: the name, numbered where several have it.")]
@@ -71,8 +69,7 @@ class SubscriptionStatus:
     steps: Annotated[int, about("Steps there are.", 0)]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class SubscriptionView:
+class SubscriptionView(Struct, frozen=True, eq=False):
     """One screenful of facts; ``topics`` are those with the largest backlog first, ``events`` the opening alone."""
 
     status: SubscriptionStatus

@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from operator import is_
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engine.admin.facts import ConsumerFacts, NotReported, Snapshot, total
 from engine.admin.moments import Moment, combined
@@ -55,8 +57,7 @@ Name = tuple[str, int]
 """The name of a consumer, and which one of those with this name it is, from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """A subscription that a screen shows: on which topics, without partitions, and its rows by id and name.
 
     ``key`` is the model's for it. ``topics`` None takes all that brokers reported, and ``rows`` None a row for each
@@ -285,8 +286,7 @@ def _latest_ms(dispatcher: Dispatcher) -> int:
     return max(dispatcher.last.topic.last_publish_ms, dispatcher.sub.latest_ms)
 
 
-@dataclass(slots=True)
-class _Sum:
+class _Sum(Struct):
     """One consumer over many dispatchers."""
 
     first: ConsumerFacts | None = None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from engine.balance.brokers import BrokerLoad
 from engine.balance.java_maps import MapOrder

@@ -33,7 +33,7 @@ def at(position: int, rate: float = 0.0) -> TopicLoad:
 
 
 def run(topics: list[Any], cycles: int, *, bundles: NamespaceBundles = WHOLE, **more: Any) -> Balance:
-    names = BrokerSettings.__dataclass_fields__
+    names = BrokerSettings.__struct_fields__
     settings = BrokerSettings(**{key: value for key, value in more.items() if key in names})
     rest = {key: value for key, value in more.items() if key not in names}
     brokers = rest.pop("brokers", TWO)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from engine.balance.ahead import bundle_explained, forecast
 from engine.balance.ahead.broker_changes import BrokerDeath, broker_dies, broker_joins
@@ -159,7 +160,7 @@ def test_the_traffic_that_a_shedder_moves_is_said_with_its_least_and_what_it_cou
 
 @pytest.mark.parametrize("manager", ["modular", "extensible"])
 def test_usage_takes_heap_memory_in_where_the_release_does(manager: LoadManager) -> None:
-    rules = replace(CURRENT_LOAD_RULES, heap_memory_counts=True)
+    rules = structs.replace(CURRENT_LOAD_RULES, heap_memory_counts=True)
     hot = tuple(replace(load, memory=ResourceUsage(95.0, 100.0)) for load in loads())
     settings = LoadSettings(loadBalancerMemoryResourceWeight=1.0)
     explanation = explained(ShedStart(hot, settings, rules, load_manager=manager))

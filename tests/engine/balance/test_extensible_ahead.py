@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from engine.balance.ahead.extensible import Candidates, ExtensibleAhead, candidates_of
 from engine.balance.ahead.model import ShedStart
@@ -44,7 +45,7 @@ def test_a_transfer_goes_to_its_target_for_certain() -> None:
 @pytest.mark.parametrize("with_policies", [True, False])
 def test_bundles_with_policies_take_no_place_in_a_report_from_those_that_may_move(*, with_policies: bool) -> None:
     """The report of a broker has room for two; the two largest are of a namespace with a group."""
-    settings = replace(AT_ONCE, loadBalancerMaxNumberOfBundlesInBundleLoadReport=2)
+    settings = structs.replace(AT_ONCE, loadBalancerMaxNumberOfBundlesInBundleLoadReport=2)
     bundles = [stats(name(at, "t/grouped"), 2000.0, 2e7) for at in range(2)]
     plain = [stats(name(at), 1000.0, 1e7) for at in range(2)]
     busy = replace(broker("b:0", 90, bundles + plain), load_manager=EXTENSIBLE_CLASS)
@@ -61,7 +62,7 @@ def test_bundles_with_policies_take_no_place_in_a_report_from_those_that_may_mov
 
 @pytest.mark.parametrize("seed", range(4))
 def test_without_transfers_each_owner_is_the_next_draw_of_the_seed(seed: int) -> None:
-    running = ahead(replace(AT_ONCE, loadBalancerTransferEnabled=False), idle=3, seed=seed)
+    running = ahead(structs.replace(AT_ONCE, loadBalancerTransferEnabled=False), idle=3, seed=seed)
     moves = running.next(1).moves
     assert moves
     assert set(moves[0].chances) == {"b:1", "b:2", "b:3"}
@@ -72,7 +73,7 @@ def test_without_transfers_each_owner_is_the_next_draw_of_the_seed(seed: int) ->
 
 @pytest.mark.parametrize(("interval", "number", "at_ms"), [(1, 1, 60_000), (2, 3, 360_000), (3, 2, 360_000)])
 def test_a_cycle_is_so_many_minutes_later(interval: int, number: int, at_ms: int) -> None:
-    running = ahead(replace(AT_ONCE, loadBalancerSheddingIntervalMinutes=interval))
+    running = ahead(structs.replace(AT_ONCE, loadBalancerSheddingIntervalMinutes=interval))
     assert (running.next(number).at_ms, running.now_ms) == (at_ms, at_ms)
 
 
@@ -99,8 +100,8 @@ def test_a_broker_that_gained_or_lost_a_bundle_starts_its_averages_anew() -> Non
 @pytest.mark.parametrize(
     ("members", "settings"),
     [
-        ({"version": "4.2.3"}, replace(AT_ONCE, preferLaterVersions=True)),
-        ({"topics": 9}, replace(AT_ONCE, loadBalancerBrokerMaxTopics=9)),
+        ({"version": "4.2.3"}, structs.replace(AT_ONCE, preferLaterVersions=True)),
+        ({"topics": 9}, structs.replace(AT_ONCE, loadBalancerBrokerMaxTopics=9)),
         ({"load_manager": "other"}, AT_ONCE),
     ],
 )
@@ -119,7 +120,7 @@ def test_nothing_is_transferred_to_a_broker_that_a_filter_removes(
     [ClusterPolicies(groups={"t/n": "g"}), ClusterPolicies((IsolationPolicy(("t/n",), ("b",)),))],
 )
 def test_bundles_with_policies_stay_unless_the_setting_lets_them_go(policies: ClusterPolicies) -> None:
-    allowed = replace(AT_ONCE, loadBalancerSheddingBundlesWithPoliciesEnabled=True)
+    allowed = structs.replace(AT_ONCE, loadBalancerSheddingBundlesWithPoliciesEnabled=True)
     assert ahead(policies=policies).next(1).moves == ()
     assert ahead(allowed, policies=policies).next(1).moves
 
@@ -130,7 +131,7 @@ def test_the_filters_of_candidates_say_what_each_left() -> None:
     assert candidates_of(name(1), three, settings, ClusterPolicies()) == Candidates(("b:1", "b:0", "b:2"))
     older = {**three, "b:1": replace(three["b:1"], version="4.2.3")}
     assert candidates_of(name(1), older, settings, ClusterPolicies()).filtered == {}
-    newest = candidates_of(name(1), older, replace(settings, preferLaterVersions=True), ClusterPolicies())
+    newest = candidates_of(name(1), older, structs.replace(settings, preferLaterVersions=True), ClusterPolicies())
     assert newest == Candidates(("b:0", "b:2"), {"version": ("b:0", "b:2")})
     persistent_only = {**three, "b:2": replace(three["b:2"], non_persistent_topics=False)}
     of_both = ClusterPolicies(non_persistent=[name(1)])
@@ -149,7 +150,7 @@ def test_domains_count_only_where_they_are_switched_on() -> None:
 
 
 def test_an_excluded_namespace_goes_round_in_releases_that_exclude_any() -> None:
-    settings = replace(AT_ONCE, loadBalancerSheddingExcludedNamespaces=("t/n",))
+    settings = structs.replace(AT_ONCE, loadBalancerSheddingExcludedNamespaces=("t/n",))
     excluding = ahead(settings).placement(name(1))
     assert (excluding.reason, excluding.answers) == ("in-turn", ("b:1", "b:0"))
     assert ahead(settings, rules=LoadRules(excluded_namespaces=False)).placement(name(1)).reason == "least"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from engine.balance.settings import BalanceSettings
 from engine.balance.splitting.forecast import Forecast, forecast
@@ -56,7 +57,7 @@ def test_the_times_follow_the_interval_settings() -> None:
     )
     for manager, seconds in (("modular", 120.0), ("extensible", 180.0)):
         start = start_of(LOW, manager)
-        at_once = replace(start.settings, loadBalancerNamespaceBundleSplitConditionHitCountThreshold=0)
+        at_once = structs.replace(start.settings, loadBalancerNamespaceBundleSplitConditionHitCountThreshold=0)
         next_split = coming(replace(start, intervals=intervals, settings=at_once)).next_split
         assert next_split is not None and next_split.at_seconds == seconds
 

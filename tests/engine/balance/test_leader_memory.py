@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from engine.balance.java_maps import MapOrder, concurrent_order, hash_order, hash_order_of_all, spread_hash
 from engine.balance.leadership.placement import LookUp, look_up, select

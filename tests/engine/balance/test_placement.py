@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from engine.balance.averages import new_bundle_data
 from engine.balance.brokers import BrokerLoad, ResourceUsage

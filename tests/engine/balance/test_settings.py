@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from msgspec.structs import fields
 
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, BalanceSettings, LoadSettings
 from engine.errors import Rejection

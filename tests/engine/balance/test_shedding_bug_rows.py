@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from engine.balance.averages import BundleData, new_bundle_data
 from engine.balance.brokers import ResourceUsage, report_of
@@ -92,7 +93,7 @@ def test_S04_switching_on_logging_changes_what_is_transferred() -> None:
         top = {each: [float(rng.randint(1, 40)) for _ in range(6)] for each in ("a:1", "b:2")}
         loads = {"a:1": 0.9, "b:2": 0.2}
         quiet = _transfer(loads, top, ACTS)
-        loud = _transfer(loads, top, replace(ACTS, loadBalancerDebugModeEnabled=True))
+        loud = _transfer(loads, top, structs.replace(ACTS, loadBalancerDebugModeEnabled=True))
         differ += quiet.decisions != loud.decisions
     assert differ > 0
 
@@ -112,7 +113,8 @@ def test_S06_every_idle_bundle_goes_along() -> None:
     loads = [broker("b:1", 50.0, [*busy, *idle]), broker("b:2", 50.0)]
     settings = LoadSettings(minUnloadMessage=1)
     (_, plan), (_, capped) = (
-        shed_uniform(PLAN, view(loads), replace(settings, maxUnloadBundleNumPerShedding=most)) for most in (-1, 3)
+        shed_uniform(PLAN, view(loads), structs.replace(settings, maxUnloadBundleNumPerShedding=most))
+        for most in (-1, 3)
     )
     assert len(plan.unloads[0][1]) == 21
     assert len(capped.unloads[0][1]) == 3
@@ -178,7 +180,7 @@ def test_S10_up_to_2_11_0_placements_stay_until_the_broker_reports_one_of_them()
 
 
 def test_S11_without_transfer_the_emptiest_broker_must_be_permitted_still() -> None:
-    settings = replace(ACTS, loadBalancerTransferEnabled=False)
+    settings = structs.replace(ACTS, loadBalancerTransferEnabled=False)
     loads, top = {"a:1": 0.9, "b:2": 0.5, "c:3": 0.1}, {"a:1": [5.0] * 4, "b:2": [5.0] * 4, "c:3": [5.0]}
     barred = _transfer(loads, top, settings, movable=lambda bundle, source, target: target != "c:3")
     assert barred.skip == "NoBundles"
@@ -351,7 +353,7 @@ def test_S32_a_broker_that_comes_or_goes_gives_two_samples_of_everything() -> No
 
 def test_S33_the_delay_counts_to_the_last_pushed_report() -> None:
     """An hour after the transfer nothing moves while the last report came 4 s after it, and one broker stops all."""
-    settings = replace(ACTS, loadBalancerBrokerLoadDataTTLInSeconds=7200)
+    settings = structs.replace(ACTS, loadBalancerBrokerLoadDataTTLInSeconds=7200)
     published = (PublishedLoad("a:1", 0.9, 9.0, 9.0, 0.0, 4000), PublishedLoad("b:2", 0.1, 1.0, 1.0, 0.0, 3_599_000))
     memory = TransferMemory(recent_brokers={"a:1": 0}, hits=7)
     after, cycle = shed_transfer(memory, TransferView(published, ("a:1", "b:2"), {}, 3_600_000), settings)
@@ -374,7 +376,7 @@ def test_S35_a_broker_whose_report_was_taken_back_stops_the_cycle() -> None:
 
 def test_S36_a_load_of_nothing_limits_nothing() -> None:
     loads, top = {"a:1": 0.0, "b:2": 0.0}, {"a:1": [], "b:2": [5.0] * 4}
-    cycle = _transfer(loads, top, replace(ACTS, loadBalancerBrokerLoadTargetStd=0.25))
+    cycle = _transfer(loads, top, structs.replace(ACTS, loadBalancerBrokerLoadTargetStd=0.25))
     assert math.isnan(cycle.pairs[0].wanted_bytes_per_sec)
     assert len(cycle.decisions) == 3
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from statistics import pstdev
 
 import pytest
+from msgspec import structs
 
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
@@ -119,7 +120,7 @@ def test_what_became_of_every_reported_bundle_of_a_pair() -> None:
         excluded, bundle("recent", 2), bundle("elsewhere", 3), bundle("fixed", 4), bundle("idle", 0), bundle("a", 150),
         bundle("b", 250), bundle("c", 300), bundle("d", 400),
     ]  # fmt: skip
-    settings = replace(SETTINGS, loadBalancerSheddingExcludedNamespaces=("t/x",))
+    settings = structs.replace(SETTINGS, loadBalancerSheddingExcludedNamespaces=("t/x",))
     verdicts, decisions = exchange(
         given, [], settings,
         not_owned={("t/n/elsewhere", "b:0")}, movable=lambda name, source, target: name != "t/n/fixed",
@@ -150,7 +151,7 @@ def test_a_bundle_too_large_goes_when_smaller_ones_come_back_for_it() -> None:
     ]  # fmt: skip
     assert decisions == [("p", "b:0"), ("q", "b:0"), ("r", "b:0"), ("a", "b:1")]
     assert exchange([bundle("a", 600), bundle("b", 601)], back[:4])[1] == [], "550 beside 650 is no improvement"
-    unload_only = replace(SETTINGS, loadBalancerTransferEnabled=False)
+    unload_only = structs.replace(SETTINGS, loadBalancerTransferEnabled=False)
     assert exchange([bundle("a", 600), bundle("b", 601)], back, unload_only)[1] == []
     assert exchange([bundle("a", 300), bundle("b", 601)], [], unload_only)[1] == [("a", None)]
 
@@ -230,7 +231,7 @@ def test_in_earlier_releases_a_broker_with_less_than_one_byte_is_underloaded_wha
         assert shed_transfer(TransferMemory(), seen, LoadSettings(), rules)[1].sign == expected
 
 
-DEBUG = replace(SETTINGS, loadBalancerDebugModeEnabled=True)
+DEBUG = structs.replace(SETTINGS, loadBalancerDebugModeEnabled=True)
 
 
 def test_what_comes_back_makes_room_for_more_in_debug_mode_only() -> None:

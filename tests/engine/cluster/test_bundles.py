@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from engine.bundles.loads import TopicLoad, bundle_of_topic, topic_load
 from engine.cluster.bundles import (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from engine.cluster.commands import AddConsumer, KillConsumer, RenameConsumer, SetPriorityLevel
 from engine.cluster.decide import decide
 from engine.cluster.events import ConsumerAdded, ConsumerRemoved
@@ -48,14 +50,14 @@ def test_the_limit_of_a_subscription_refuses_one_more() -> None:
 def test_the_limit_of_a_topic_counts_the_consumers_of_all_its_subscriptions() -> None:
     state = cluster(settings=BrokerSettings(maxConsumersPerTopic=4))
     other = Subscription("audit", "audit", "shop/eu", (AUDIT,), (Consumer(3, "x"),))
-    state = replace(state, subscriptions=(*state.subscriptions, other), next_consumer_id=4)
+    state = structs.replace(state, subscriptions=(*state.subscriptions, other), next_consumer_id=4)
 
     refused = refusal(state, AddConsumer("billing", "d"))
 
     assert refused.error == "ConsumerBusy"
     assert refused.message.startswith("Topic reached max consumers limit")
     assert AUDIT in refused.message and ORDERS not in refused.message
-    apart = replace(state, subscriptions=(state.subscriptions[0], replace(other, topics=())))
+    apart = structs.replace(state, subscriptions=(state.subscriptions[0], replace(other, topics=())))
     assert len(decide(apart, AddConsumer("billing", "d"))) == 1, "only consumers of the same topic count"
 
 
@@ -74,8 +76,8 @@ def test_limits_of_zero_and_less_are_no_limits() -> None:
 
 def test_a_limit_that_is_reached_lets_a_consumer_come_back_and_a_lower_one_does_not() -> None:
     for name in ("maxConsumersPerSubscription", "maxConsumersPerTopic"):
-        full = cluster(settings=replace(BrokerSettings(), **{name: 3}))
-        lowered = cluster(settings=replace(BrokerSettings(), **{name: 2}))
+        full = cluster(settings=structs.replace(BrokerSettings(), **{name: 3}))
+        lowered = cluster(settings=structs.replace(BrokerSettings(), **{name: 2}))
 
         assert len(decide(full, RenameConsumer("billing", 0, "z"))) == 2
         assert refusal(lowered, RenameConsumer("billing", 0, "z")).error == "ConsumerBusy"

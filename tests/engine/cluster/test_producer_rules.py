@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from engine.cluster.commands import (
     AddProducers,
@@ -203,7 +204,7 @@ def test_one_who_was_refused_draws_anew_at_the_next_attempt() -> None:
 
 def test_settings_that_always_held_leave_out_who_would_have_been_refused() -> None:
     state = timeline_after("producer add count 4", "producer send all", "producer close #3").state
-    settings = replace(state.settings, maxProducersPerTopic=2)
+    settings = structs.replace(state.settings, maxProducersPerTopic=2)
     (topic,) = refolded_producers(state, settings)
     assert len(topic.producers.producers) == 2
     assert [type(event).__name__ for event in topic.happened] == [
@@ -406,15 +407,15 @@ def test_equal_names_are_distinguished_by_numbers() -> None:
 
 
 def test_a_policy_of_the_namespace_goes_before_the_setting_and_is_kept() -> None:
-    limited = replace(cluster(), producer_policies={namespace_of(ORDERS): 2})
+    limited = structs.replace(cluster(), producer_policies={namespace_of(ORDERS): 2})
     state = after(after(limited, SetSetting("maxProducersPerTopic", "1")), add(count=4))
     (topic,) = state.producer_topics
     assert (topic.tally.created, topic.producers.topic.limit) == (2, ProducerLimit(2, "namespace policy"))
     assert parse_state(serialise_state(state)) == state
-    own = replace(limited, producer_policies={namespace_of(ORDERS): 2, ORDERS: 3})
+    own = structs.replace(limited, producer_policies={namespace_of(ORDERS): 2, ORDERS: 3})
     assert after(own, add(count=4)).producer_topics[0].tally.created == 3
     with pytest.raises(InputError, match="takes -1 producers"):
-        state_from_plain(state_to_plain(replace(limited, producer_policies={ORDERS: -1})))
+        state_from_plain(state_to_plain(structs.replace(limited, producer_policies={ORDERS: -1})))
 
 
 def test_the_rate_of_producers_is_the_traffic_of_partitions_and_of_consumers() -> None:
@@ -424,7 +425,7 @@ def test_the_rate_of_producers_is_the_traffic_of_partitions_and_of_consumers() -
     assert (load.msg_rate_in, load.msg_rate_out) == (10.0, 10.0)
     assert (load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec) == (1_000.0, 1_000.0)
     billing = next(one for one in state.subscriptions if ORDERS in one.topics)
-    even = evenness(replace(state, subscriptions=(billing,)), billing)
+    even = evenness(structs.replace(state, subscriptions=(billing,)), billing)
     assert even.busiest_msgs_per_sec >= 60.0 / len(billing.consumers)
     assert dispatched_load(state, billing, f"{ORDERS}-partition-0").msg_rate_out == 10.0
     # The same again is no step, and undo takes the traffic back.

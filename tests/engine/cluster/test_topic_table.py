@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, RemoveTopic, SetSetting
 from engine.cluster.journal.codec import parse_state, serialise_state

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import permutations
 
+from msgspec import structs
+
 from engine.cluster.commands import AddConsumer, AddTopic, RemoveTopic, RepartitionTopic
 from engine.cluster.decide import decide
 from engine.cluster.events import NamespaceSeen, TopicAdded
@@ -39,7 +41,7 @@ def test_a_regex_subscription_takes_a_new_topic_of_its_namespace() -> None:
 
 def test_a_subscription_of_fixed_topics_takes_none() -> None:
     state = cluster()
-    fixed = replace(state, subscriptions=(replace(state.subscriptions[0], accepts_new_topics=False),))
+    fixed = structs.replace(state, subscriptions=(replace(state.subscriptions[0], accepts_new_topics=False),))
 
     assert after(fixed, AddTopic("shop/eu/new")).subscriptions == fixed.subscriptions
 
@@ -49,7 +51,7 @@ def test_a_regex_over_persistent_topics_does_not_see_a_non_persistent_one() -> N
     state = cluster()
     both = replace(state.subscriptions[0], key="all", name="all", topics=(), consumers=())
     there = "non-persistent://shop/eu/there"
-    state = replace(
+    state = structs.replace(
         state,
         topics={**state.topics, there: Topic(there)},
         subscriptions=(*state.subscriptions, replace(both, topics=(there,))),
@@ -63,7 +65,7 @@ def test_a_regex_over_persistent_topics_does_not_see_a_non_persistent_one() -> N
 def test_one_name_with_two_sets_of_consumers_takes_a_topic_once() -> None:
     state = cluster()
     twin = Subscription("billing#2", "billing", "shop/eu", (), (Consumer(3, "x"),))
-    state = replace(state, subscriptions=(*state.subscriptions, twin), next_consumer_id=4)
+    state = structs.replace(state, subscriptions=(*state.subscriptions, twin), next_consumer_id=4)
 
     assert decide(state, AddTopic("shop/eu/new")) == (TopicAdded("persistent://shop/eu/new", 0, ("billing",)),)
 
@@ -72,10 +74,10 @@ def test_consumers_that_a_limit_keeps_out_do_not_join_a_new_topic() -> None:
     state = cluster(settings=BrokerSettings(maxConsumersPerTopic=4))
     small = Subscription("small", "small", "shop/eu", (), (Consumer(3, "x"),))
     large = Subscription("large", "large", "shop/eu", (), (Consumer(4, "x"), Consumer(5, "y")))
-    state = replace(state, subscriptions=(*state.subscriptions, large, small), next_consumer_id=6)
+    state = structs.replace(state, subscriptions=(*state.subscriptions, large, small), next_consumer_id=6)
 
     assert decide(state, AddTopic("shop/eu/new")) == (TopicAdded("persistent://shop/eu/new", 0, ("billing", "small")),)
-    lowered = replace(state, settings=BrokerSettings(maxConsumersPerSubscription=1))
+    lowered = structs.replace(state, settings=BrokerSettings(maxConsumersPerSubscription=1))
     assert decide(lowered, AddTopic("shop/eu/new")) == (TopicAdded("persistent://shop/eu/new", 0, ("small",)),)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from engine.compare.goal import Goal
 from engine.compare.key_shared import POINTS_TRIED, KnownKeys, key_consumers_needed, points_needed, work_of_keys

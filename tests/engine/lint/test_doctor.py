@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from engine.admin.client_facts import client_facts
 from engine.admin.snapshot import read_answers
@@ -78,7 +79,7 @@ def shuffled(state: ClusterState, seed: int) -> ClusterState:
         dice.shuffle(shuffled_items)
         return shuffled_items
 
-    return replace(
+    return structs.replace(
         state,
         topics=dict(mixed(state.topics.items())),
         loads=dict(mixed(state.loads.items())),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
@@ -51,7 +52,7 @@ def test_a_lazy_producer_opens_what_its_router_chooses(router: Router, after_cre
 
 @pytest.mark.parametrize("mode", ACCESS_MODES)
 def test_lazy_start_needs_access_mode_shared(mode: AccessMode) -> None:
-    step = create(replace(LAZY, access_mode=mode), round_robin(0), topic_of(10), 0)
+    step = create(structs.replace(LAZY, access_mode=mode), round_robin(0), topic_of(10), 0)
     assert len(step.opened) == (1 if mode == "Shared" else 10)
     expected = OpenReason.LAZY_START if mode == "Shared" else OpenReason.EAGER_START
     assert {each.opened for each in step.producer.started.values()} == {expected}
@@ -71,7 +72,7 @@ def test_partial_of_three_fills_up_as_partitions_are_added_and_then_stays() -> N
 
 
 def test_an_exclusive_producer_opens_an_added_partition_by_itself() -> None:
-    producer, at = created(replace(LAZY, access_mode="Exclusive"), round_robin(0), topic_of(2))
+    producer, at = created(structs.replace(LAZY, access_mode="Exclusive"), round_robin(0), topic_of(2))
     producer, at, result = update_partitions(producer, topic(grown(at, 3)), MINUTE_MS)
     assert (result.outcome, result.opened, len(producer.started)) == ("grown", (2,), 3)
     assert producer.started[2].opened is OpenReason.PARTITION_ADDED
@@ -114,10 +115,10 @@ def test_java_s_partitions_have_the_first_one_s_name_also_where_they_open_late()
 
 @pytest.mark.parametrize("client", [PYTHON, CPP], ids=["Python", "C++"])
 def test_other_clients_have_another_generated_name_in_each_partition(client: object) -> None:
-    settings = replace(EAGER, client=client)  # type: ignore[arg-type]
+    settings = structs.replace(EAGER, client=client)  # type: ignore[arg-type]
     producer, at = created(settings, round_robin(0, batching=False), topic_of(3))
     assert [each.producer_name for each in producer.started.values()] == [f"standalone-0-{n}" for n in range(3)]
-    named, at = created(replace(settings, producer_name="mine"), round_robin(0), at, number=1)
+    named, at = created(structs.replace(settings, producer_name="mine"), round_robin(0), at, number=1)
     assert {producer.producer_name for producer in named.started.values()} == {"mine"}
 
 
@@ -166,7 +167,7 @@ def test_a_partition_that_does_not_open_fails_its_message_only_and_is_tried_agai
 
 
 def test_messages_to_a_lost_partition_wait_up_to_the_limit_and_go_out_when_it_returns() -> None:
-    settings = replace(EAGER, max_pending_messages=2)
+    settings = structs.replace(EAGER, max_pending_messages=2)
     producer, at = created(settings, SinglePartitionRouter(1), topic_of(3))
     producer, at, _ = sends(producer, at, 1)
     at = topic(failed(at, 1, "gone"))
@@ -184,7 +185,7 @@ def test_messages_to_a_lost_partition_wait_up_to_the_limit_and_go_out_when_it_re
 
 
 def test_the_shortest_queue_takes_one_message() -> None:
-    producer, at = created(replace(EAGER, max_pending_messages=1), SinglePartitionRouter(1), topic_of(3))
+    producer, at = created(structs.replace(EAGER, max_pending_messages=1), SinglePartitionRouter(1), topic_of(3))
     _, _, results = sends(producer.cut([1]), topic(failed(at, 1, "gone")), 2)
     assert [each.outcome for each in results] == ["queued", "failed"]
 
@@ -202,7 +203,7 @@ def test_bytes_wait_and_are_sent_with_their_messages() -> None:
 
 
 def test_the_queue_s_limit_is_that_of_the_partitions_at_creation() -> None:
-    settings = replace(LAZY, max_pending_messages_across_partitions=60)
+    settings = structs.replace(LAZY, max_pending_messages_across_partitions=60)
     producer, at = created(settings, SinglePartitionRouter(0), topic_of(6))
     producer, at, _ = update_partitions(producer, topic(grown(at, 30)), MINUTE_MS)
     assert (producer.partitions, producer.max_pending_messages) == (30, 10)
@@ -284,7 +285,7 @@ def test_a_new_partition_that_refuses_is_reported_and_all_new_ones_are_given_up(
 
 
 def test_a_producer_that_shall_not_look_never_learns_of_new_partitions() -> None:
-    producer, at = created(replace(EAGER, auto_update_partitions=False), round_robin(0), topic_of(2))
+    producer, at = created(structs.replace(EAGER, auto_update_partitions=False), round_robin(0), topic_of(2))
     producer, at, result = update_partitions(producer, topic(grown(at, 4)), 10 * MINUTE_MS)
     assert (result.outcome, producer.partitions) == ("off", 2)
 

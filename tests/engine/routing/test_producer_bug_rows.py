@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from engine.routing.clients import Message
 from engine.routing.growth import KeyMoves, moved_keys

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from engine.routing.clients import PYTHON_DEFAULT
 from engine.routing.producers.model import OpenReason, PartitionedProducer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from engine.config import CURRENT, BrokerSettings
 from engine.errors import Rejection
@@ -27,7 +28,7 @@ def two_lazy_ones() -> ProducersState:
     """``alpha`` on partitions 0 and 1, ``beta`` on 1 and 2, as keys place them: 1, 2 and 3 messages of 10, 20, 30."""
     state = fresh(3)
     for name in ("alpha", "beta"):
-        settings = replace(LAZY, producer_name=name)
+        settings = structs.replace(LAZY, producer_name=name)
         for seed in range(100):
             tried = done(add_producers(replace(state, seed=seed), 1, settings, Routing("SinglePartition")))
             if 1 in tried.producers[-1].started:
@@ -103,7 +104,7 @@ def test_java_and_python_on_one_topic_are_shown_side_by_side() -> None:
 
 
 def test_before_the_fix_of_18807_entries_by_position_are_too_many_and_named_ones_are_not() -> None:
-    behaviour = replace(CURRENT, unnamed_publishers="added-repeatedly")
+    behaviour = structs.replace(CURRENT, unnamed_publishers="added-repeatedly")
     state = two_lazy_ones()
     view = partitioned_publishers(state, BY_NAME, behaviour=behaviour)
     assert isinstance(view, PartitionedPublishers)
@@ -140,7 +141,7 @@ def test_who_has_sent_nothing_has_an_average_size_of_zero() -> None:
 def test_named_entries_are_in_the_order_of_their_names() -> None:
     state = fresh(1)
     for name in ("beta", "\uffee", "alpha", "\U0001f600"):
-        state = done(add_producers(state, 1, replace(EAGER, producer_name=name), ONE_BY_ONE))
+        state = done(add_producers(state, 1, structs.replace(EAGER, producer_name=name), ONE_BY_ONE))
     entries = publishers(state).by_name.entries
     assert [entry.stats.producer_name for entry in entries] == ["alpha", "beta", "\U0001f600", "\uffee"]
 

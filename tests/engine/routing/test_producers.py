@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from engine.errors import Rejection
 from engine.routing.producers.model import (
@@ -59,7 +60,7 @@ def test_creation_tells_each_producer_s_partitions_and_why() -> None:
 
 
 def test_a_chosen_name_is_numbered_where_several_would_share_it() -> None:
-    named = replace(EAGER, producer_name="feed")
+    named = structs.replace(EAGER, producer_name="feed")
     assert [producer.producer_name for producer in fleet(2, 3, named).producers] == ["feed-0", "feed-1", "feed-2"]
     assert [producer.producer_name for producer in fleet(2, 2, named).producers] == ["feed-0", "feed-1"]
     alone = fleet(2, 1, named)
@@ -128,7 +129,9 @@ def test_an_exclusive_one_that_came_meanwhile_keeps_the_lost_ones_out() -> None:
     state = fleet(1, 1, LAZY)
     state = done(send_by_one(done(fail_partition(state, 0)), 0, messages=3))
     topic = replace(state.topic, failing={})
-    state = done(add_producers(replace(state, topic=topic), 1, replace(EAGER, access_mode="Exclusive"), ONE_BY_ONE))
+    state = done(
+        add_producers(replace(state, topic=topic), 1, structs.replace(EAGER, access_mode="Exclusive"), ONE_BY_ONE)
+    )
     [event] = events(recover_partition(state, 0))
     assert isinstance(event, Reconnected) and event.error is not None and event.error.error == "ProducerBusy"
     assert event.published_msgs == 0
@@ -136,7 +139,7 @@ def test_an_exclusive_one_that_came_meanwhile_keeps_the_lost_ones_out() -> None:
 
 def test_exclusive_with_fencing_throws_the_others_out() -> None:
     state = fleet(4, 2, EAGER)
-    step = add_producers(state, 1, replace(LAZY, access_mode="ExclusiveWithFencing"), ONE_BY_ONE)
+    step = add_producers(state, 1, structs.replace(LAZY, access_mode="ExclusiveWithFencing"), ONE_BY_ONE)
     assert [type(event) for event in events(step)] == [Created, Fenced, Fenced]
     state = done(step)
     assert [producer.state for producer in state.producers] == ["Fenced", "Fenced", "Ready"]
@@ -148,7 +151,7 @@ def test_exclusive_with_fencing_throws_the_others_out() -> None:
 
 def test_who_has_lost_its_connection_is_not_thrown_out_by_fencing() -> None:
     state = done(fail_partition(fleet(1, 1, EAGER), 0))
-    fencing = replace(EAGER, access_mode="ExclusiveWithFencing")
+    fencing = structs.replace(EAGER, access_mode="ExclusiveWithFencing")
     step = add_producers(replace(state, topic=replace(state.topic, failing={})), 1, fencing, ONE_BY_ONE)
     assert [type(event) for event in events(step)] == [Created]
     assert [producer.state for producer in done(step).producers] == ["Ready", "Ready"]
@@ -156,15 +159,15 @@ def test_who_has_lost_its_connection_is_not_thrown_out_by_fencing() -> None:
 
 def test_a_fencing_one_that_fails_has_thrown_the_others_out_all_the_same() -> None:
     state = done(fail_partition(fleet(3, 1, EAGER), 2))
-    step = add_producers(state, 1, replace(EAGER, access_mode="ExclusiveWithFencing"), ONE_BY_ONE)
+    step = add_producers(state, 1, structs.replace(EAGER, access_mode="ExclusiveWithFencing"), ONE_BY_ONE)
     assert [type(event) for event in events(step)] == [Created, Fenced]
     assert [producer.state for producer in done(step).producers] == ["Fenced"]
     assert counts_of(done(step)).broker_producers == 0
 
 
 def test_a_shared_one_is_kept_out_by_an_exclusive_one() -> None:
-    state = fleet(6, 1, replace(LAZY, access_mode="Exclusive", producer_name="lazy-excl"))
-    [event] = events(add_producers(state, 1, replace(LAZY, producer_name="late"), ONE_BY_ONE))
+    state = fleet(6, 1, structs.replace(LAZY, access_mode="Exclusive", producer_name="lazy-excl"))
+    [event] = events(add_producers(state, 1, structs.replace(LAZY, producer_name="late"), ONE_BY_ONE))
     assert isinstance(event, Created) and event.error is not None
     assert event.error.message == "Topic has an existing exclusive producer: lazy-excl"
 
@@ -223,7 +226,10 @@ def test_bad_numbers_are_refused_by_the_field_that_has_them() -> None:
         assert refusal(step) == "numPartitionsLimit"
     meant = add_producers(state, 1, LAZY, Routing("PartialRoundRobin", 7), allow_limit_above=True)
     assert len(done(meant).producers) == 2
-    assert refusal(add_producers(state, 1, replace(EAGER, max_pending_messages=-2), ONE_BY_ONE)) == "maxPendingMessages"
+    assert (
+        refusal(add_producers(state, 1, structs.replace(EAGER, max_pending_messages=-2), ONE_BY_ONE))
+        == "maxPendingMessages"
+    )
     assert refusal(add_producers(state, 1, EAGER, Routing(hashing="BoostHash"))) == "hashingScheme"
 
 

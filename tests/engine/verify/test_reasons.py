@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.kinds import AnswerKind
@@ -38,14 +39,16 @@ def codes(report: VerifyReport) -> set[str | None]:
 def test_another_flag(recording: str) -> None:
     answers = read_folder(RECORDINGS / recording)
     flag = answers.settings.activeConsumerFailoverConsistentHashing
-    other = replace(answers.settings, activeConsumerFailoverConsistentHashing=not flag)
+    other = structs.replace(answers.settings, activeConsumerFailoverConsistentHashing=not flag)
     assert codes(verify_answers(replace(answers, settings=other))) == {"flag"}
 
 
 def test_a_lasting_disagreement_is_compared_under_other_rules_once(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = read_folder(RECORDINGS / "a-failover-8p-hash")
     flag = answers.settings.activeConsumerFailoverConsistentHashing
-    wrong = replace(answers, settings=replace(answers.settings, activeConsumerFailoverConsistentHashing=not flag))
+    wrong = replace(
+        answers, settings=structs.replace(answers.settings, activeConsumerFailoverConsistentHashing=not flag)
+    )
     compared = 0
 
     def counting(*args: Any, **more: Any) -> None:

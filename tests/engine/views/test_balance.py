@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from engine.balance.settings import BalanceSettings
 from engine.bundles.occupancy import CountedOccupancy

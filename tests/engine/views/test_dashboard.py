@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from engine.cluster.commands import (
     AddConsumer,
@@ -226,7 +227,7 @@ def test_the_status_line_tells_the_rule_the_flag_and_the_place_in_time() -> None
 def test_colours_go_by_id_where_the_opened_consumers_stand_otherwise() -> None:
     state = cluster(["a", "b", "c"], {"x": 1})
     (subscription,) = state.subscriptions
-    turned = replace(state, subscriptions=(replace(subscription, consumers=subscription.consumers[::-1]),))
+    turned = structs.replace(state, subscriptions=(replace(subscription, consumers=subscription.consumers[::-1]),))
     assert [row.tag for row in dashboard_view(Timeline.start(turned)).consumers] == ["A", "B", "C"]
 
 
@@ -254,7 +255,7 @@ def test_the_status_tells_in_which_namespace_the_shown_subscription_stands() -> 
     state = cluster(["a", "b"], {"x": 4})
     (first,) = state.subscriptions
     second = replace(first, key=f"{first.key}#2", namespace="other/place", topics=())
-    timeline = Timeline.start(replace(state, subscriptions=(first, second)))
+    timeline = Timeline.start(structs.replace(state, subscriptions=(first, second)))
     reported = [dashboard_view(timeline, subscription=at).status for at in (0, 1)]
     assert [each.namespace for each in reported] == [NAMESPACE, "other/place"]
     assert dashboard_view(Timeline.start(ClusterState())).status.namespace == ""

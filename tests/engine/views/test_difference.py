@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from engine.cluster.commands import KillConsumer, SetSetting
 from engine.cluster.owners import active_consumers
@@ -32,7 +33,7 @@ def reported_anew(state: ClusterState, by: int = 40) -> ClusterState:
     """The same cluster as another dump has it: other ids, another order, a table of topics of its own."""
     [one] = state.subscriptions
     consumers = tuple(Consumer(by + at, each.name, each.priority_level) for at, each in enumerate(one.consumers))
-    return replace(
+    return structs.replace(
         state,
         topics=dict(state.topics),
         loads=dict(state.loads),
@@ -97,7 +98,7 @@ def test_consumers_that_came_left_and_were_likely_renamed() -> None:
 def test_topics_settings_and_bundles_that_differ() -> None:
     before = cluster(["a"], {"orders-v1": 2, "audit": 1})
     later = cluster(["a"], {"orders-v2": 2, "audit": 1}, flag=True)
-    later = replace(later, namespaces={NAMESPACE: Namespace(NAMESPACE, (0, 0x80000000, 0xFFFFFFFF))})
+    later = structs.replace(later, namespaces={NAMESPACE: Namespace(NAMESPACE, (0, 0x80000000, 0xFFFFFFFF))})
     view = diff(before, later)
     assert [each.name for each in view.settings] == [FLAG]
     assert view.topics_appeared == (topic_name("orders-v2"),)
@@ -109,12 +110,12 @@ def test_topics_settings_and_bundles_that_differ() -> None:
 
 def test_a_subscription_of_one_side_has_no_verdict() -> None:
     before = cluster(["a"], {"x": 1})
-    view = diff(before, replace(before, subscriptions=()))
+    view = diff(before, structs.replace(before, subscriptions=()))
     assert [(subscription.presence, subscription.verdict) for subscription in view.subscriptions] == [
         ("vanished", None)
     ]
     assert sums_of(view).items == 0
-    view = diff(replace(before, subscriptions=()), before)
+    view = diff(structs.replace(before, subscriptions=()), before)
     assert [subscription.presence for subscription in view.subscriptions] == ["appeared"]
 
 

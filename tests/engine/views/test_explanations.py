@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.topics import Load, Topic
@@ -62,7 +63,7 @@ def test_a_text_that_means_several_partitions_names_them(text: str) -> None:
 def test_a_local_name_with_and_without_partitions_means_neither() -> None:
     state = cluster(["a", "b"], {"orders": 1})
     other = "non-persistent://t/n/orders"
-    both = replace(
+    both = structs.replace(
         state,
         topics={**state.topics, other: Topic(other, 0)},
         subscriptions=(replace(state.subscriptions[0], topics=(topic_name("orders"), other)),),
@@ -114,7 +115,7 @@ def test_a_consumers_name_is_distinguished_from_a_topics() -> None:
 
 def test_a_topic_of_another_subscription_names_that_subscription() -> None:
     here, there = cluster(["a"], {"orders": 1}), cluster(["b"], {"bills": 2})
-    both = replace(
+    both = structs.replace(
         here,
         topics={**here.topics, **there.topics},
         subscriptions=(*here.subscriptions, replace(there.subscriptions[0], key="other", name="other")),
@@ -125,9 +126,9 @@ def test_a_topic_of_another_subscription_names_that_subscription() -> None:
 def test_a_hand_over_without_reported_unacknowledged_messages_is_bounded_by_the_backlog() -> None:
     state = cluster(["a", "b"], {"orders": 1})
     name = topic_name("orders-partition-0")
-    backlog = replace(state, loads={name: Load(msg_rate_out=5.0, unacked_messages=0, backlog_entries=40)})
+    backlog = structs.replace(state, loads={name: Load(msg_rate_out=5.0, unacked_messages=0, backlog_entries=40)})
     explanation = explained(Timeline.start(backlog), name)
     assert explanation.sent_again_at_most == 40
-    nothing = explained(Timeline.start(replace(state, loads={name: Load(msg_rate_out=5.0)})), name)
+    nothing = explained(Timeline.start(structs.replace(state, loads={name: Load(msg_rate_out=5.0)})), name)
     assert nothing.sent_again_at_most == 0
     assert explained(Timeline.start(state), name).sent_again_at_most == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from engine.admin.moments import read_moments
@@ -133,7 +134,7 @@ def test_of_many_series_the_worst_are_kept_and_the_others_counted(monkeypatch: p
     many = tuple(
         replace(only, key=f"s-{at}", name=f"s-{at}", consumers=only.consumers[: 1 + at % 3]) for at in range(9)
     )
-    result = figures(Pictured(replace(state, subscriptions=many)))
+    result = figures(Pictured(structs.replace(state, subscriptions=many)))
     kept = [labels for name, labels in result if name == "ringside_failover_max_over_mean"]
     assert len(kept) == 3
     assert result["ringside_series_left_out", (("family", "ringside_failover_max_over_mean"),)] == 6

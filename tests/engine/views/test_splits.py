@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline

@@ -5,10 +5,11 @@ Load reports, stored averages and bundle lists come out as the values that the d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.admin.facts import LARGEST, BrokerStats, Count, Rate
 from engine.admin.load_reports import BundleReport, decode_broker_load, decode_bundle_report

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.bundles.loads import TopicLoad

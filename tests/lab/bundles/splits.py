@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from engine.bundles.algorithms import flow_limits
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import TopicLoad
@@ -95,7 +97,7 @@ class PendingSplit:
 
     def planned_with(self, rates: Mapping[str, TopicLoad]) -> SplitPlan | None:
         """The plan with other rates of the same topics; None when it would be refused."""
-        topics = [rates.get(topic.name, replace(topic, has_stats=False)) for topic in self.topics]
+        topics = [rates.get(topic.name, structs.replace(topic, has_stats=False)) for topic in self.topics]
         plan = _plan(self.request, self.rules, self.before, topics)
         return plan if isinstance(plan, SplitPlan) else None
 

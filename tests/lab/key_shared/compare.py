@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.admin.facts import SubscriptionFacts, TopicFacts
 from engine.config import BrokerSettings

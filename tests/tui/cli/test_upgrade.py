@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
 from engine.cluster.commands import SetRelease
 from engine.cluster.state import ClusterState

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise, product
 from math import atan2, hypot, pi
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tests.tui.drawing.pictures import SIZES, colours_in, random_arcs, random_picture, texts
 from themes.palettes import DEPTHS, THEMES, Depth, ThemeName, palette

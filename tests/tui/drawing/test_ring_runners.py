@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from themes.palettes import Depth, palette
 from tui.drawing.arcs import arcs_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 
 from engine.views.failover.model import ConsumerRow
 from tests.tui.screens_under_test import app_of, cluster
@@ -46,7 +45,7 @@ def test_levels_that_differ_are_worth_a_column_sooner() -> None:
 @pytest.mark.parametrize("level", [-7, 2**31 - 1])
 def test_every_cell_is_as_wide_as_its_column(name: str, width: int, level: int) -> None:
     for row in rows(names=(name, "b"), priorities=(0, level)):
-        gained = replace(row, gained=100_000, lost=20)
+        gained = structs.replace(row, gained=100_000, lost=20)
         columns = consumer_columns((gained,), width)
         write = Cells(palette(), 1.0)
         for column in columns:
@@ -57,8 +56,8 @@ def test_a_million_partitions_push_no_rate_out_of_the_table() -> None:
     """A cell wider than its column would push the last one out of sight: 19.4M would be read as 19.4."""
     for width in (44, 58, 80):
         for row in rows():
-            busy = replace(row, active_partitions=1_000_000, gained=999_999, lost=0, msgs_per_sec=19.4e6)
-            columns = consumer_columns((busy, replace(busy, active_partitions=0)), width)
+            busy = structs.replace(row, active_partitions=1_000_000, gained=999_999, lost=0, msgs_per_sec=19.4e6)
+            columns = consumer_columns((busy, structs.replace(busy, active_partitions=0)), width)
             assert sum(column.width for column in columns) <= width
             line = "".join(Cells(palette(), 1.0).text(busy, column).plain for column in columns)
             assert len(line) <= width and " 1,000,000 " in line
@@ -69,8 +68,8 @@ def test_a_million_partitions_push_no_rate_out_of_the_table() -> None:
 def test_who_has_how_many_changes_no_width() -> None:
     """A table with other widths is filled anew, so a step keeps them."""
     one, two = rows(names=("a", "b"))
-    alone = (replace(one, active_partitions=1_000_000), replace(two, active_partitions=0))
-    even = (replace(one, active_partitions=500_000), replace(two, active_partitions=500_000))
+    alone = (structs.replace(one, active_partitions=1_000_000), structs.replace(two, active_partitions=0))
+    even = (structs.replace(one, active_partitions=500_000), structs.replace(two, active_partitions=500_000))
     assert consumer_columns(alone, 80) == consumer_columns(even, 80)
 
 
@@ -79,7 +78,7 @@ def test_who_has_how_many_changes_no_width() -> None:
     [(12, 0, "+12"), (0, 999_999, "-1.0M"), (10, 20, "+10 -20"), (123, 120, "+123 -…"), (100_000, 20, "+100k …")],
 )
 def test_a_move_that_is_too_long_is_shortened_and_says_so(gained: int, lost: int, expected: str) -> None:
-    row = replace(rows()[0], gained=gained, lost=lost)
+    row = structs.replace(rows()[0], gained=gained, lost=lost)
     change = {column.key: column for column in consumer_columns((row,), 80)}["change"]
     assert Cells(palette(), 1.0).text(row, change).plain == f"{expected:>7} "
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from engine.cluster.tables.topics import Load
 from engine.cluster.timeline import Timeline

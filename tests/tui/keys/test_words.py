@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import doctest
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 import tui.drawing.arcs

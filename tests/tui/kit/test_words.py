@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import doctest
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 import engine.text

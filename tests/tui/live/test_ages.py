@@ -36,13 +36,13 @@ def test_levels_inferred_from_statistics_of_two_times_make_no_difference() -> No
     moment = Pictures().session(reading(0)).seen[-1]
     inferred = differs(f"{ORDERS}-partition-1", FactKind.ACTIVE_INFERRED_LEVELS)
     assert of_one_age(inferred, moment) == inferred
-    assert of_one_age(inferred, replace(moment, older={KEYS: 1})) == inferred
+    assert of_one_age(inferred, structs.replace(moment, older={KEYS: 1})) == inferred
     snapshot = moment.snapshot
     other = replace(snapshot.topics[f"{ORDERS}-partition-0"], name="persistent://public/default/other")
-    two = replace(moment, snapshot=structs.replace(snapshot, topics={**snapshot.topics, other.name: other}))
-    assert of_one_age(inferred, replace(two, older={ORDERS: 1})) == Agreement(4)
+    two = structs.replace(moment, snapshot=structs.replace(snapshot, topics={**snapshot.topics, other.name: other}))
+    assert of_one_age(inferred, structs.replace(two, older={ORDERS: 1})) == Agreement(4)
     known = differs(f"{ORDERS}-partition-1")
-    assert of_one_age(known, replace(two, older={ORDERS: 1})) == known
+    assert of_one_age(known, structs.replace(two, older={ORDERS: 1})) == known
 
 
 def test_the_line_says_how_old_what_is_in_view_and_the_rest_are() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import closing
-from dataclasses import replace
 from time import process_time
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from tests.playing.clock import CountingClock
 from tests.playing.server import playing, recorded

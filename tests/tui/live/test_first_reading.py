@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from textual.pilot import Pilot
 
 from tests.patience import HANG_S
@@ -67,7 +68,7 @@ class Opened:
 
     def load(self) -> Session:
         reading = self.first.read()
-        return replace(self.pictures.session(reading), feed=self.feed, stopped_at=reading.stopped_at)
+        return structs.replace(self.pictures.session(reading), feed=self.feed, stopped_at=reading.stopped_at)
 
     def codes(self) -> list[str]:
         return [notice.code for notice in self.app.store._notes]

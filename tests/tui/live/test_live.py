@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from textual.pilot import Pilot
 
 from engine.errors import InputError
@@ -94,7 +95,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 def app_with(feed: Hand, pictures: Pictures, session: Session | None = None) -> RingsideApp:
     session = session or pictures.session(reading(0))
-    return RingsideApp(replace(session, feed=feed), animate=False, depth="truecolor")
+    return RingsideApp(structs.replace(session, feed=feed), animate=False, depth="truecolor")
 
 
 def names(app: RingsideApp) -> list[str]:

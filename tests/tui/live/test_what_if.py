@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from engine.cluster.state import ClusterState

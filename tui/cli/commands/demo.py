@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import click
+from msgspec.structs import replace
 
 from engine.answer import about
 from engine.errors import InputError, Rejection
@@ -94,8 +95,6 @@ def _scene_names() -> tuple[str, ...]:
 
 def _show_scene(name: str, output: Output, *, headless: bool) -> int:
     """The screen of brokers with a shipped cluster."""
-    from dataclasses import replace
-
     from engine.scenarios.broker_scenes import broker_scene
     from engine.views.brokers.model import BrokersQuestion
     from engine.views.brokers.view import brokers_input
@@ -133,7 +132,6 @@ def _script(script: str) -> Script:
 
 def _run(script: Script, output: Output, max_input: int, *, every_line: bool) -> int:
     """Run a script to its end, print the chosen form, and say what failed."""
-    from dataclasses import replace
 
     from engine.scenarios.script.run import run_script, start_of
 

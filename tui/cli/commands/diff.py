@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from msgspec import structs
 
 from engine.errors import InputError
 from tui.cli.limits import code_under, limits_of
@@ -110,21 +111,21 @@ def _side(text: str, change: tuple[str, str] | None, root: str | None, max_input
     if kind == "rule":
         if value not in RULES:
             raise InputError(f"{text}: the rules of Failover are rule:ring and rule:modulo")
-        what_if = replace(what_if, settings=((FLAG, RULES[value]),))
+        what_if = structs.replace(what_if, settings=((FLAG, RULES[value]),))
     elif kind == "release":
-        what_if = replace(what_if, pulsar=value)
+        what_if = structs.replace(what_if, pulsar=value)
     elif kind == "step":
         if not value.isdecimal():
             raise InputError(f"{text}: write the number of a step, such as step:3; step:0 is the state as opened")
-        what_if = replace(what_if, commands=(f"step {int(value)}",))
+        what_if = structs.replace(what_if, commands=(f"step {int(value)}",))
     else:
-        what_if = replace(what_if, commands=(value,))
+        what_if = structs.replace(what_if, commands=(value,))
     return session_of(root, what_if)
 
 
 def _only(state: ClusterState, name: str) -> ClusterState:
     """The state with only the subscriptions of a name or a key; there may be none."""
-    return replace(
+    return structs.replace(
         state,
         subscriptions=tuple(
             subscription for subscription in state.subscriptions if name in (subscription.key, subscription.name)

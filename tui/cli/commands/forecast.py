@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
+from msgspec.structs import replace
 
 from engine.errors import InputError, Rejection
 from engine.text import counted
@@ -102,8 +103,6 @@ def forecast_command(
 
     Examples: ringside forecast dump/ --namespace shop/orders --cycles 10; ringside forecast dump/ --curve HOT
     """
-    from dataclasses import replace
-
     from engine.views.bundles.model import BalanceQuestion
     from engine.views.bundles.view import balance_view
     from tui.cli.session import answers_of, namespace_of
@@ -163,7 +162,7 @@ def say_rejections(problems: Sequence[Rejection], bad_topics: int) -> None:
 
 def _intervals(settings: Sequence[tuple[str, str]]) -> tuple[tuple[tuple[str, str], ...], BalanceSettings]:
     """The settings that give cycles their times, separated from the others. Raises ``InputError``."""
-    from dataclasses import fields
+    from msgspec.structs import fields
 
     from engine.balance.settings import BalanceSettings
     from engine.config import DEFAULTS

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec import structs
 
 from engine.errors import InputError, Problem, Rejection, system_reason
 from engine.text import counted, shell_line
@@ -260,7 +261,6 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
 
     Raises ``InputError``.
     """
-    from dataclasses import replace
 
     from engine.admin.client_facts import client_facts
     from engine.admin.moments import combined, read_moments
@@ -284,7 +284,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
         snapshot = combined(moments)
         listed = snapshot.topics or snapshot.known_names or snapshot.bundles
         if not listed and (snapshot.configuration or snapshot.sums or snapshot.metered):
-            opened = replace(open_settings(snapshot, release=what_if.pulsar), seen=tuple(moments))
+            opened = structs.replace(open_settings(snapshot, release=what_if.pulsar), seen=tuple(moments))
             if snapshot.metered:
                 say(
                     "metrics alone: types, active consumers, keys and settings are in none of them and are not judged;"
@@ -297,7 +297,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
                 say(f"{note.text}; they are not judged")
             elif note.code == RELEASE_ASSUMED:
                 say(note.text)
-        opened = replace(opened, source=source or opened.source, problems=(*problems, *opened.problems))
+        opened = structs.replace(opened, source=source or opened.source, problems=(*problems, *opened.problems))
         return snapshot, opened, client_facts(*sources, limit_bytes=what_if.max_input)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         raise InputError(f"{', '.join(paths)}: {system_reason(error)}") from error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple
 from typing import Final
+
+from msgspec.structs import astuple
 
 from engine.text import counted
 from engine.views.keys.model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, PartitionsView, WaitRow

@@ -10,13 +10,14 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.files import AnswerFile
