@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.runs import LATEST, RUNS, Manifest, check_release, result_at, run_ids
 from pipeline.schemas import EVERY_TABLE, QUARANTINE, Table
 from pipeline.stamps import stamped_frame, with_comments
-from pipeline.storage import Place, StorePath, first_line, make_folder, names_in, remove_folder
+from pipeline.storage import Place, StorePath, first_line, for_arrow, make_folder, names_in, remove_folder
 from pipeline.tables import ROWS_PER_GROUP, PartWriter, Tables, parts_in, tables_if_there
 
 if TYPE_CHECKING:
@@ -138,6 +140,13 @@ class Draft(Tables):
             parts.write(table, table.columns_of(list(islice(waiting, _ROWS_WRITTEN))), empty=True)
             while some := list(islice(waiting, _ROWS_WRITTEN)):
                 parts.write(table, table.columns_of(some))
+
+    def write_sorted(self, table: Table, order: Sequence[str]) -> None:
+        """Write a ``working`` table of few rows, sorted by columns; a minus before a name: the highest first."""
+        rows = pa.concat_tables(pq.read_table(for_arrow(part)) for part in self.working.parts(table))
+        keys = [(name.removeprefix("-"), "descending" if name.startswith("-") else "ascending") for name in order]
+        with self.writer() as parts:
+            parts.write(table, rows.sort_by(keys))
 
     def write_frame(self, table: Table, rows: DataFrame, *, add: bool = False) -> None:
         """Write a table with Spark, in the order of the rows, with as many rows in a group as other tables have.

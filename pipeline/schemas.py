@@ -24,6 +24,7 @@ _ARROW: Final[Mapping[str, Any]] = {
     "double": pa.float64(),
     "boolean": pa.bool_(),
     "binary": pa.binary(),
+    "timestamp": pa.timestamp("us", "UTC"),
     "array<string>": pa.list_(pa.string()),
     "array<bigint>": pa.list_(pa.int64()),
     "array<struct<name:string,value:double>>": pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())])),
@@ -268,7 +269,7 @@ BUNDLE_REPORTS: Final = declared(
 BROKERS: Final = declared("brokers", "Every broker that saved a load report, or metrics in place of one.", """
     cluster, broker
     version string The release of Pulsar; "" where the answer does not name it.
-    last_update_ms bigint When the load was measured, in milliseconds since 1970.
+    last_update timestamp? When the load was measured.
     bundles int Bundles that it owns.
     file
 """, key="cluster broker")
@@ -571,7 +572,7 @@ SEGMENTS: Final = declared("segments", "Every listed segment of every scalable t
     score double? Greatest rate over its split limit; above 1 it is split.
     score_metric string? The rate that gives the score.
     backlog bigint? Messages of all subscriptions that are not acknowledged.
-    created_ms bigint? When it was made, in epoch milliseconds.
+    created timestamp? When it was made.
     parents array<bigint> The segments that it was made of.
     children array<bigint> The segments that were made of it.
 """, key="cluster topic segment")
@@ -637,7 +638,7 @@ FINDINGS: Final = declared(
 """)
 
 WORST_SUBSCRIPTIONS: Final = declared(
-    "worst_subscriptions", "Failover and Key_Shared subscriptions under the rule in force, the most uneven first.", """
+    "worst_subscriptions", "Failover and Key_Shared subscriptions under the rule in force, the worst first.", """
     cluster, namespace, subscription
     type string Failover or Key_Shared.
     policy string The policy or mode in force.

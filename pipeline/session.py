@@ -45,6 +45,8 @@ SQL_SETTINGS: Final = {
     # to every task, which do not fit into memory.
     "spark.sql.autoBroadcastJoinThreshold": "1m",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # Else each call of a function of PySpark is several calls of the JVM, to name its line in errors.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 """The settings of every session that is opened here."""
 SMALL_INPUT: Final = {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _NAMESPACE: Final = "namespace"
+_LATEST_MS: Final = 250_000_000_000_000
 COLUMNS: Final = pa.schema([pa.field("tenant", pa.string()), pa.field("snapshot_time", pa.timestamp("us", "UTC"))])
 """The last columns of every table. ``tenant`` is that of the namespace, empty where a row is about none;
 ``snapshot_time`` is the latest moment of the answers that the run is about: the time that their folder is named by,
@@ -31,6 +32,13 @@ def new_run_id() -> str:
     """A new id: the time now to the millisecond, so that ids sort by time, and random digits."""
     now = datetime.now(UTC)
     return f"{now:%Y%m%dT%H%M%S}{now.microsecond // 1000:03}Z-{uuid.uuid4().hex[:8]}"
+
+
+def time_of(since_1970_ms: int | None) -> datetime | None:
+    """A value for a column of times; None where it is unknown, or too late for a date."""
+    if since_1970_ms is None or not 0 < since_1970_ms < _LATEST_MS:
+        return None
+    return datetime.fromtimestamp(since_1970_ms / 1000, UTC)
 
 
 def stamped(table: Any, snapshot_time: datetime | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,25 +29,19 @@ from pipeline.schemas import (
     SUBSCRIPTION_LOADS,
     SUBSCRIPTIONS,
 )
-from pipeline.sink import NoAccount, write_by_engine
+from pipeline.sink import write_by_engine
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
-from pipeline.transforms.loads import (
-    SUMMED,
-    agreement_of,
-    consumer_loads,
-    consumers_of,
-    subscription_loads,
-    totals_of,
-)
-from pipeline.transforms.owners import OwnersByRule
-from pipeline.transforms.subscriptions import failover_rows, topics_by_unit, units_of
-from pipeline.transforms.units import prepared, rules_by_cluster
+from pipeline.transforms.loads import consumer_loads, consumers_of, subscription_loads
+from pipeline.transforms.owners import HELD, OwnedAccount, OwnersByRule
+from pipeline.transforms.subscriptions import failover_rows, topics_with_unit, units_of
+from pipeline.transforms.units import UNITS, UnitAccount, UnitWork, rules_by_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "assign"
+_SUMMED: Final = ("partitions", "idle", "moved", "least_moved", "max_over_even")
 
 
 @dataclass(frozen=True)
@@ -95,29 +90,34 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
         found = units_of(rows, tables.load(spark, CONSUMER_SETS)).persist()
         unknown = _unknown_lists(found, asked.changes)
         rules = rules_by_cluster(found, reported(tables), release=asked.release, flag=asked.flag)
-        units = prepared(found, asked.changes, rules).persist()
-        counts = _counts(units)
+        accounts = write_by_engine(found, draft, UnitWork(asked.changes, rules), UnitAccount, aside=(UNITS,))
+        found.unpersist()
+        counts = _counts(accounts)
+        units = draft.working.load(spark, UNITS)
+        _check_numbers(draft.working)
         in_force = {cluster: (each.behaviour, each.consistent_hashing) for cluster, each in rules.items()}
-        owners = OwnersByRule(asked.policies, in_force, not asked.changes.nothing)
-        write_by_engine(topics_by_unit(rows, units), draft, owners, NoAccount)
+        owners = OwnersByRule(asked.policies, in_force, not asked.changes.nothing, draft.working.parts(UNITS))
+        agreement = write_by_engine(topics_with_unit(rows), draft, owners, OwnedAccount, aside=(HELD,))
         draft.fill(ASSIGNMENTS)
-        assignments = draft.load(spark, ASSIGNMENTS)
-        consumers = consumers_of(units, assignments, asked.policies).persist()
+        consumers = consumers_of(units, draft.working.load(spark, HELD), asked.policies).persist()
         draft.write_frame(CONSUMER_LOADS, consumer_loads(consumers))
         ringed = [cluster for cluster, (_, flag) in in_force.items() if flag]
         draft.write_frame(SUBSCRIPTION_LOADS, subscription_loads(consumers, ringed))
+        consumers.unpersist()
         draft.write(QUARANTINE, [("", JOB, *row) for row in (*asked.problems, *_lists_of_nobody(asked, unknown))])
-        agreement = {row.cluster: (row.reported, row.agreeing) for row in agreement_of(assignments).collect()}
-        totals = totals_of(draft.load(spark, SUBSCRIPTION_LOADS)).collect()
+        loads = [*draft.rows(SUBSCRIPTION_LOADS, "policy", "in_force", *_SUMMED)]
         summary: dict[str, object] = {
             **_rows_written(draft, counts),
             **_rules_applied(rules, agreement),
             "policies": {
-                policy.value: _totals([row for row in totals if row.policy == policy.value], SUMMED)
-                for policy in asked.policies
+                policy.value: _totals([row[2:] for row in loads if row[0] == policy.value]) for policy in asked.policies
             },
             # Where clusters differ, each subscription counts once, under the rule of its own.
-            "now": _totals([row for row in totals if row.in_force], ("idle",)),
+            "now": {
+                name: value
+                for name, value in _totals([row[2:] for row in loads if row[1]]).items()
+                if name in ("idle", "worst_max_over_even")
+            },
             "inferred": {name: counts[name] for name in ("with_priority_levels", "in_no_brokers_order")},
             "changes": {
                 "add": list(asked.changes.add),
@@ -126,8 +126,6 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
             },
         }
         draft.write_json(f"{JOB}.json", summary)
-        for held in (consumers, units, found):
-            held.unpersist()
     if counts["in_no_brokers_order"]:
         options.say(
             "assign: consumer lists that are not sorted by level and name, as brokers sort them: "
@@ -136,21 +134,22 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
     return JobResult(JOB, summary)
 
 
-def _counts(units: DataFrame) -> dict[str, int]:
+def _counts(accounts: Sequence[UnitAccount]) -> dict[str, int]:
     """What the summary says of all units. Raises ``InputError`` where consumer sets are missing."""
-    (counts,) = units.agg(
-        fn.count_distinct(fn.when(fn.isnull("names"), fn.struct("cluster", "consumer_set"))).alias("lost"),
-        fn.count_if(fn.array_max("levels") > 0).alias("with_priority_levels"),
-        fn.count_if(~fn.col("in_order")).alias("in_no_brokers_order"),
-        fn.coalesce(fn.sum("partitions"), fn.lit(0)).alias("partitions"),
-    ).collect()
-    if counts.lost:
+    lost = set[tuple[str, int]]().union(*(account.lost for account in accounts))
+    if lost:
         raise InputError(
-            f"{SUBSCRIPTIONS.name} refers to {counts.lost:,} consumer sets that {CONSUMER_SETS.name} lacks; "
+            f"{SUBSCRIPTIONS.name} refers to {len(lost):,} consumer sets that {CONSUMER_SETS.name} lacks; "
             "run import again"
         )
-    result: dict[str, int] = counts.asDict()
-    return result
+    names = ("partitions", "with_priority_levels", "in_no_brokers_order")
+    return {name: sum(getattr(account, name) for account in accounts) for name in names}
+
+
+def _check_numbers(working: Tables) -> None:
+    numbers = [number for (number,) in working.rows(UNITS, "number")]
+    # Of 40,000,000 fleets with a million subscriptions it is about one.
+    assert len(set(numbers)) == len(numbers), "two subscriptions have the same hash"
 
 
 def _unknown_lists(units: DataFrame, changes: Changes) -> set[tuple[str, str]]:
@@ -194,23 +193,27 @@ def _rows_written(draft: Draft, counts: Mapping[str, int]) -> dict[str, object]:
     return {"job": JOB, "tables": tables, "rows_in": counts["partitions"]}
 
 
-def _rules_applied(rules: Mapping[str, RulesInForce], agreement: Mapping[str, tuple[int, int]]) -> dict[str, object]:
+def _rules_applied(rules: Mapping[str, RulesInForce], accounts: Sequence[OwnedAccount]) -> dict[str, object]:
     """The rules of each cluster, and how many reported active consumers agree with them."""
     flags = {each.consistent_hashing for each in rules.values()}
-    shown, agreeing = (sum(counts[at] for counts in agreement.values()) for at in (0, 1))
+    shown, agreeing = Counter[str](), Counter[str]()
+    for account in accounts:
+        shown.update(account.reported)
+        agreeing.update(account.agreeing)
     return {
         # The policies that are in force for some subscription.
         "in_force": [policy.value for policy, on in zip(Policy, (False, True), strict=True) if on in flags],
-        "rules": [_rules_row(cluster, each, *agreement.get(cluster, (0, 0))) for cluster, each in rules.items()],
-        "agreement": {"reported": shown, "agreeing": agreeing},
+        "rules": [_rules_row(cluster, each, shown[cluster], agreeing[cluster]) for cluster, each in rules.items()],
+        "agreement": {"reported": shown.total(), "agreeing": agreeing.total()},
     }
 
 
-def _totals(rows: Sequence[Any], summed: Sequence[str]) -> dict[str, object]:
-    worst = [row.worst_max_over_even for row in rows if row.worst_max_over_even is not None]
+def _totals(rows: Sequence[Sequence[Any]]) -> dict[str, object]:
+    """Sums over rows of ``subscription_loads``, and the worst of them."""
+    *summed, worst = zip(*rows, strict=True) if rows else [()] * len(_SUMMED)
     return {
-        **{name: sum(row[name] for row in rows) for name in summed},
-        "worst_max_over_even": max(worst, default=None),
+        **{name: sum(column) for name, column in zip(_SUMMED, summed, strict=False)},
+        "worst_max_over_even": max((value for value in worst if value is not None), default=None),
     }
 
 

@@ -140,8 +140,7 @@ def _forecast(
     write_by_engine(rows, draft, BalanceWork(asked.question, asked.release), NoAccount, aside=_ORDER)
     for table, order in _ORDER.items():
         if draft.working.has(table):
-            columns = [fn.desc_nulls_last(name[1:]) if name.startswith("-") else fn.asc(name) for name in order]
-            draft.write_frame(table, draft.working.load(spark, table).orderBy(*columns))
+            draft.write_sorted(table, order)
     draft.fill(*WRITTEN)
     totals = _totals(draft)
     assert totals["clusters"] == expected, f"{totals['clusters']} of {expected} clusters were forecast"

@@ -68,9 +68,9 @@ def _brokers(source: Tables, given: Mapping[str, str]) -> ByCluster[Brokers]:
     release = release_of(given)
     settings = {name: value for name, value in given.items() if name not in OWN[JOB]}
     updated: dict[str, dict[str, int]] = defaultdict(dict)
-    for cluster, name, at in source.rows(BROKERS, "cluster", "broker", "last_update_ms"):
+    for cluster, name, at in source.rows(BROKERS, "cluster", "broker", "last_update"):
         # Of several entries about a broker the latest counts.
-        updated[cluster][name] = max(at or 0, updated[cluster].get(name, 0))
+        updated[cluster][name] = max(round(at.timestamp() * 1000) if at else 0, updated[cluster].get(name, 0))
 
     def brokers(known: Reported, cluster: str) -> Brokers:
         behaviour = release or known.release_of(cluster)

@@ -106,8 +106,9 @@ def _namespace_findings(spark: SparkSession, source: Tables, worlds: ByCluster[W
     topics, listed = source.load(spark, TOPICS), source.load(spark, LISTED)
     rows = by_namespace(topics, listed, source.load(spark, BUNDLES))
     findings = rows.mapInArrow(namespace_linter(worlds), FINDINGS.ddl)
-    mixed = mixed_producers(topics, listed, source.load(spark, PUBLISHERS))
-    findings = findings.unionByName(mixed.mapInArrow(row_linter(worlds, producer_findings), FINDINGS.ddl))
+    if len(source.counts(PUBLISHERS, "client_version")) > 1:  # else no topic has producers of several
+        mixed = mixed_producers(topics, listed, source.load(spark, PUBLISHERS))
+        findings = findings.unionByName(mixed.mapInArrow(row_linter(worlds, producer_findings), FINDINGS.ddl))
     known = worlds.values or {"": worlds.default}
     own = findings_table((cluster, found) for cluster, world in known.items() for found in lint_world(world))
     return findings.unionByName(spark.createDataFrame(own, FINDINGS.ddl)) if own.num_rows else findings

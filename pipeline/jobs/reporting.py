@@ -1,4 +1,4 @@
-"""The job ``report``: a small summary of a result folder, and tables sorted by the most uneven first."""
+"""The job ``report``: a small summary of a result folder, and tables sorted by the worst first."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -71,7 +72,6 @@ from pipeline.transforms.worst import (
     exact_sum,
     failover_units,
     key_units,
-    sums_of,
     traffic_of,
     worst_namespaces,
     worst_subscriptions,
@@ -117,7 +117,6 @@ class _Report:
         self._spark, self._source, self._draft, self._failed = spark, source, draft, options.failed
         self._summaries = {job: _read_json(source, f"{job}.json") for job in _JOBS}
         self._modes = reported(source).each(_key_mode)
-        self._brokers: set[tuple[Any, ...]] = set()
         self._in_force = frozenset(self._summaries["assign"].get("in_force", ()))
 
     def _frame(self, table: Table) -> DataFrame:
@@ -126,21 +125,17 @@ class _Report:
         return self._source.load(self._spark, table)
 
     def write_worst(self) -> None:
-        """Write both tables; topics and subscriptions are read once, namespaces from the written subscriptions."""
+        """Write both tables; subscriptions are read once, namespaces from the written subscriptions."""
         traffic, findings = traffic_of(self._frame(SUBSCRIPTIONS)).persist(), self._frame(FINDINGS)
         units = failover_units(self._frame(SUBSCRIPTION_LOADS)).unionByName(
             key_units(self._frame(KEY_SPREADS), traffic, self._modes)
         )
         self._draft.write_frame(WORST_SUBSCRIPTIONS, worst_subscriptions(units, traffic, findings))
         worst = self._draft.load(self._spark, WORST_SUBSCRIPTIONS)
-        sums = sums_of(self._frame(TOPICS)).persist()
         self._draft.write_frame(
-            WORST_NAMESPACES, worst_namespaces(sums, traffic, worst, self._frame(BUNDLE_LOADS), findings)
+            WORST_NAMESPACES,
+            worst_namespaces(self._frame(TOPICS), traffic, worst, self._frame(BUNDLE_LOADS), findings),
         )
-        # Statistics name brokers that saved no load report.
-        named = sums.selectExpr("cluster", "explode(brokers)").distinct().collect()
-        self._brokers = {*map(tuple, named), *self._source.rows(BROKERS, "cluster", "broker")}
-        sums.unpersist()
         traffic.unpersist()
 
     def summary(self, top: int) -> FleetSummary:
@@ -181,6 +176,7 @@ class _Report:
         if tables.get(LISTED.name):
             listed = self._frame(LISTED).where("not is_parent").select("cluster", "topic").distinct()
             listed_only = listed.join(self._frame(TOPICS), ["cluster", "topic"], "left_anti").count()
+        named = self._frame(TOPICS).select("cluster", "broker").where("broker is not null").distinct().collect()
         spaces = [*self._draft.rows(WORST_NAMESPACES, "topics", "subscriptions", *_SUMMED)]
         sums = {name: _known_sum([row[at] for row in spaces]) for at, name in enumerate(_SUMMED, start=2)}
         return FleetTotals(
@@ -192,7 +188,8 @@ class _Report:
             consumers=tables.get(CONSUMERS.name, 0),
             publishers=tables.get(PUBLISHERS.name, 0),
             clusters=len(self._summaries["import"].get("clusters", ("",))),
-            brokers=len(self._brokers),
+            # Statistics name brokers that saved no load report.
+            brokers=len({*map(tuple, named), *self._source.rows(BROKERS, "cluster", "broker")}),
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
             partial=self._partial([name for name, value in sums.items() if value is None]),
             **sums,
@@ -251,17 +248,13 @@ class _Report:
         return [msgspec.convert(dict(zip(table.names, row, strict=True)), kind) for row in islice(rows, top)]
 
     def _bundles(self, top: int) -> tuple[WorstBundle, ...]:
-        from pyspark.sql import functions as fn  # noqa: PLC0415
-
-        loads = self._frame(BUNDLE_LOADS).select(
-            "cluster", "bundle", "broker", "topics",
-            (fn.col("msg_rate_in") + fn.col("msg_rate_out")).alias("msgs_per_sec"),
-            (fn.col("msg_throughput_in") + fn.col("msg_throughput_out")).alias("bytes_per_sec"), "outcome", "reason",
+        names = ("cluster", "bundle", "broker", "topics", "outcome", "reason", *RATES)
+        loads = (
+            WorstBundle(cluster, bundle, broker, topics, msgs_in + msgs_out, bytes_in + bytes_out, outcome, reason)
+            for cluster, bundle, broker, topics, outcome, reason, msgs_in, msgs_out, bytes_in, bytes_out
+            in self._source.rows(BUNDLE_LOADS, *names)
         )  # fmt: skip
-        first = fn.desc(fn.col("outcome") == TO_SPLIT)
-        worst = loads.orderBy(first, fn.desc("msgs_per_sec"), fn.desc("topics"), "cluster", "bundle")
-        rows = worst.limit(top).collect()
-        return tuple(WorstBundle(**row.asDict()) for row in rows)
+        return tuple(nsmallest(top, loads, key=_badness))
 
     def _findings(self) -> tuple[FindingCount, ...]:
         counted = self._source.counts(FINDINGS, "severity_level", "rule", "severity")
@@ -282,6 +275,11 @@ def _known_sum(values: Sequence[Any]) -> Any:
     if None in values:
         return None
     return math.fsum(values) if any(isinstance(value, float) for value in values) else sum(values)
+
+
+def _badness(bundle: WorstBundle) -> tuple[object, ...]:
+    """The worst bundles come first by it."""
+    return (bundle.outcome != TO_SPLIT, -bundle.msgs_per_sec, -bundle.topics, bundle.cluster, bundle.bundle)
 
 
 def _key_mode(known: Reported, cluster: str) -> str:

@@ -23,6 +23,7 @@ from pipeline.reading.rows import Row
 from pipeline.runs import Draft, Parts
 from pipeline.schemas import ANSWERS, FILES, SCALE_FORECAST, SEGMENT_CONSUMERS, SEGMENTS
 from pipeline.sink import NoAccount, write_by_engine
+from pipeline.stamps import time_of
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
 from pipeline.transforms.bundle_topics import NAMESPACE
@@ -66,8 +67,7 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
         write_by_engine(rows, draft, ScalableWork(tuple(sorted(everywhere))), NoAccount, aside=_ORDER)
         for table, order in _ORDER.items():
             if draft.working.has(table):
-                columns = [fn.desc_nulls_last(name[1:]) if name.startswith("-") else fn.asc(name) for name in order]
-                draft.write_frame(table, draft.working.load(spark, table).orderBy(*columns))
+                draft.write_sorted(table, order)
         draft.fill(*WRITTEN)
         steps = Counter(action for (action,) in draft.rows(SCALE_FORECAST, "next"))
         summary = {"job": JOB, "tables": draft.sizes(*WRITTEN), "steps": dict(sorted(steps.items()))}
@@ -114,7 +114,7 @@ def _segment_rows(cluster: str, namespace: str, view: ScalableView) -> Iterator[
         yield (
             cluster, namespace, view.topic, one.id, one.start, one.end, one.state, one.buckets, one.topic, one.owner,
             one.msg_rate_in, one.byte_rate_in, one.msg_rate_out, one.byte_rate_out, one.load_age_seconds, one.score,
-            one.score_metric, one.backlog, one.created_ms, list(one.parents), list(one.children),
+            one.score_metric, one.backlog, time_of(one.created_ms), list(one.parents), list(one.children),
         )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ from pipeline.reading.files import may_be_paste, read_answer
 from pipeline.reading.kept_answers import keep_answer
 from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.topics import take_broker_stats, take_named, take_one
+from pipeline.stamps import time_of
 from pipeline.storage import Place
 
 LOAD_MANAGER: Final = "loadManagerClassName"
@@ -311,7 +312,7 @@ def _take_load_report(rows: Rows, data: bytes, name: str) -> None:
     broker = report.broker or name
     rows.keep_load_answer(broker, data, name)
     bundles = len(report.bundles) + decoded.set_aside
-    rows.brokers.append((broker, report.broker_version, report.updated_at_ms, bundles, name))
+    rows.brokers.append((broker, report.broker_version, time_of(report.updated_at_ms), bundles, name))
     rows.counts["bundle_reports"] += bundles
     rows.set_aside("bundle_reports", decoded.problems, decoded.set_aside, name)
     rows.bundle_reports += [
@@ -336,7 +337,7 @@ def _take_metrics(rows: Rows, kind: AnswerKind, data: bytes, name: str, context:
         return READ
     broker = context.broker or name
     rows.keep_load_answer(broker, data, name)
-    rows.brokers.append((broker, "", moment_of_dump(dump_and_broker(name)[0]) or 0, 0, name))
+    rows.brokers.append((broker, "", time_of(moment_of_dump(dump_and_broker(name)[0])), 0, name))
     return READ
 
 

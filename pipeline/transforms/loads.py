@@ -1,4 +1,4 @@
-"""Loads of consumers and of subscriptions, as sums over ``assignments``.
+"""Loads of consumers and of subscriptions, from the sums that tasks made of their assignments (``owners.HELD``).
 
 A consumer that is in several units of one subscription is one consumer. Equal names in one list are different
 consumers: the first, the second …. Topics of one subscription name may have different consumers, and a consumer cannot
@@ -11,7 +11,7 @@ eight over a mean of four. But ``c`` has its even share, and ``a`` has 3 where 2
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -19,65 +19,58 @@ from pyspark.sql import functions as fn
 
 from engine.failover.bulk_policies import Policy
 from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS
+from pipeline.transforms.owners import MILLION
 from pipeline.transforms.subscriptions import SUBSCRIPTION, UNIT
 
-_OF_UNIT: Final = (*UNIT, "policy")
+_OF_UNIT: Final = ("number", "policy")
 _OF_SUBSCRIPTION: Final = (*SUBSCRIPTION, "policy")
-SUMMED: Final = ("partitions", "idle", "moved", "least_moved")
 _COUNTS: Final = ("held", "moved", "before")
 _RATES: Final = ("msg_rate_out", "msg_throughput_out")
-_MILLION: Final = 1e6
-"""Rates are added in whole millionths: the sum does not depend on the order. A rate beyond 10^12 is ignored, since no
-broker has it."""
 
 
-def _held(assignments: DataFrame, policies: Sequence[Policy]) -> DataFrame:
-    """What each place in a list of consumers has under each policy, and had ``before``; nobody's place is -1."""
+def _held(held: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+    """What each place in the list of a unit has under each policy, and had ``before``; nobody's place is -1."""
 
-    def counted(policy: str, position: str, *, before: bool) -> Column:
-        held = fn.lit(0 if before else 1)
-        return fn.struct(
-            fn.lit(policy).alias("policy"), fn.col(position).alias("position"), held.alias("held"),
-            (fn.lit(0) if before else fn.col(f"{policy}_moved").cast("int")).alias("moved"),
-            (fn.lit(1) - held).alias("before"),
-        )  # fmt: skip
+    def counted(policy: str) -> Iterator[Column]:
+        partitions, zero, name = fn.col("partitions"), fn.lit(0).cast("bigint"), fn.lit(policy).alias("policy")
+        rates = [fn.col(rate).try_cast("bigint").alias(rate) for rate in _RATES]
+        moved = fn.when(fn.col(f"{policy}_moved"), partitions).otherwise(zero)
+        now = (partitions.alias("held"), moved.alias("moved"), zero.alias("before"), *rates)
+        yield fn.struct(name, fn.col(f"{policy}_position").alias("position"), *now)
+        nothing = (zero.alias(rate) for rate in _RATES)
+        was = (zero.alias("held"), zero.alias("moved"), partitions.alias("before"), *nothing)
+        yield fn.struct(name, fn.col("position_before").alias("position"), *was)
 
-    both = [
-        counted(policy.value, "position_before" if before else f"{policy.value}_position", before=before)
-        for policy in policies
-        for before in (False, True)
-    ]
-    rows = assignments.select(*UNIT, *_RATES, fn.inline(fn.array(*both)))
-    micros = (fn.round(fn.col(name) * _MILLION).try_cast("bigint") * fn.col("held") for name in _RATES)
-    rates = (fn.try_sum(micro).alias(name) for name, micro in zip(_RATES, micros, strict=True))
-    return rows.groupBy(*_OF_UNIT, "position").agg(*(fn.sum(name).alias(name) for name in _COUNTS), *rates)
+    both = [column for policy in policies for column in counted(policy.value)]
+    rows = held.select("number", fn.inline(fn.array(*both)))
+    return rows.groupBy(*_OF_UNIT, "position").agg(*(fn.try_sum(name).alias(name) for name in (*_COUNTS, *_RATES)))
 
 
-def consumers_of(units: DataFrame, assignments: DataFrame, policies: Sequence[Policy]) -> DataFrame:
+def consumers_of(units: DataFrame, held: DataFrame, policies: Sequence[Policy]) -> DataFrame:
     """The different consumers of each subscription under each policy, and one row for nobody, with no ``consumer``."""
     everyone = fn.posexplode(fn.concat("new_names", fn.array(fn.lit(None).cast("string"))))
     named = fn.explode(fn.array(*(fn.lit(policy.value) for policy in policies))).alias("policy")
-    listed = units.select(*UNIT, "topic", named, "new_names").select(
-        *_OF_UNIT, "topic", everyone.alias("position", "consumer")
+    listed = units.select("number", *UNIT, "topic", named, "new_names").select(
+        *_OF_UNIT, *UNIT, "topic", everyone.alias("position", "consumer")
     )
-    someone, held = fn.col("consumer").isNotNull(), fn.col("held")
+    someone, has = fn.col("consumer").isNotNull(), fn.col("held")
     unit = Window.partitionBy(*_OF_UNIT)
     equals = Window.partitionBy(*_OF_UNIT, "consumer").orderBy("position")
     places = (
         listed.withColumns({"position": fn.when(someone, fn.col("position")).otherwise(-1)})
-        .join(_held(assignments, policies), [*_OF_UNIT, "position"], "left")
+        .join(_held(held, policies), [*_OF_UNIT, "position"], "left")
         .fillna(0, [*_COUNTS, *_RATES])
         .repartition(*SUBSCRIPTION)
         .withColumns({
             "number": fn.row_number().over(equals),
             "size": fn.count("consumer").over(unit),
-            "active": fn.count_if(someone & (held > 0)).over(unit),
-            "share": fn.when(someone, fn.avg(fn.when(someone, held)).over(unit)),
+            "active": fn.count_if(someone & (has > 0)).over(unit),
+            "share": fn.when(someone, fn.avg(fn.when(someone, has)).over(unit)),
             "mean_rate": fn.avg(fn.when(someone, fn.col("msg_rate_out"))).over(unit),
         })
         .withColumns({
             "spare": fn.when(someone, fn.greatest(fn.round(fn.col("mean_rate") - fn.col("msg_rate_out")), fn.lit(0.0))),
-            "ratio": fn.when(fn.col("share") > 0, held / fn.col("share")).otherwise(0.0),
+            "ratio": fn.when(fn.col("share") > 0, has / fn.col("share")).otherwise(0.0),
         })
     )  # fmt: skip
     # Of lists where the consumer has equally much, the first one.
@@ -90,7 +83,7 @@ def consumers_of(units: DataFrame, assignments: DataFrame, policies: Sequence[Po
 
 
 def _per_second(names: Sequence[str]) -> dict[str, Column]:
-    return {name: fn.col(name) / _MILLION for name in names}
+    return {name: fn.col(name) / MILLION for name in names}
 
 
 def consumer_loads(consumers: DataFrame) -> DataFrame:
@@ -136,16 +129,3 @@ def subscription_loads(consumers: DataFrame, ringed: Collection[str]) -> DataFra
     # fmt: on
     columns = (fn.col(column.name).cast(column.kind).alias(column.name) for column in SUBSCRIPTION_LOADS.columns)
     return rows.sortWithinPartitions(*_OF_SUBSCRIPTION).select(*columns)
-
-
-def agreement_of(assignments: DataFrame) -> DataFrame:
-    """How many active consumers the brokers of each cluster ``reported``, and how many are ``agreeing``."""
-    shown = fn.col("reported_active_consumer")
-    agreeing = fn.count_if(fn.equal_null(shown, "active_before")).alias("agreeing")
-    return assignments.where(shown.isNotNull()).groupBy("cluster").agg(fn.count("*").alias("reported"), agreeing)
-
-
-def totals_of(loads: DataFrame) -> DataFrame:
-    """Sums over ``subscription_loads`` by policy, and whether it is in force."""
-    worst = fn.max("max_over_even").alias("worst_max_over_even")
-    return loads.groupBy("policy", "in_force").agg(*(fn.sum(name).alias(name) for name in SUMMED), worst)

@@ -1,19 +1,20 @@
 """Active consumers of partitions: the engine's bulk rules over Arrow batches, and the rows of ``assignments``.
 
-Rows come by unit, first the one that has its lists (``subscriptions.topics_by_unit``), so a task holds the rings of
-some units only. The work runs inside a data source (``pipeline.sink``).
+A task adds up what the places in the lists have, so that no row of ``assignments`` is read again. The work runs inside
+a data source (``pipeline.sink``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import murmur3_bulk
@@ -21,48 +22,74 @@ from engine.config import ReleaseBehaviour
 from engine.failover.bulk import ConsumerList, Slots
 from engine.failover.bulk_policies import Partitions, Places, Policy, UnitRules, change_of, unit_rules
 from engine.failover.choose import rule_in_force
-from pipeline.batches import begins_of, byte_column, in_chunks
+from pipeline.batches import by_part, byte_column, in_chunks
 from pipeline.runs import Parts
-from pipeline.schemas import ASSIGNMENTS
-from pipeline.sink import NoAccount
+from pipeline.schemas import ASSIGNMENTS, declared
+from pipeline.storage import Place, for_arrow
 from pipeline.transforms.subscriptions import UNIT
 from pipeline.transforms.units import consumer_lists
 
+HELD: Final = declared(
+    "held", "Exists only during a run of assign: partitions of one unit that were and are at the same places.", """
+    number bigint Of the unit.
+    position_before int
+    flag_off_position int?
+    flag_off_moved boolean?
+    flag_on_position int?
+    flag_on_moved boolean?
+    partitions
+    msg_rate_out double In whole millionths: so the sum does not depend on the order.
+    msg_throughput_out double
+    """,
+)  # fmt: skip
+_PLACES: Final = HELD.names[:-3]
+_RATES: Final = ("msg_rate_out", "msg_throughput_out")
 _RULES: Final = ["modulo", "ring", "first-connected"]
-_KEPT: Final = ("topic", "partition_index", "reported_active_consumer", "msg_rate_out", "msg_throughput_out")
+_KEPT: Final = ("topic", "partition_index", "reported_active_consumer", *_RATES)
+MILLION: Final = 1e6
+_MOST_PER_SEC: Final = 1e12
+"""A rate beyond it is ignored, since no broker has it."""
+
+
+class OwnedAccount(msgspec.Struct):
+    """Of each cluster, how many active consumers its brokers reported, and how many of them agree."""
+
+    reported: dict[str, int] = {}
+    agreeing: dict[str, int] = {}
 
 
 @dataclass(frozen=True)
 class OwnersByRule:
-    """Pulsar's rules on rows of ``topics_by_unit``; ``rules`` are the release and the flag of each cluster."""
+    """Pulsar's rules on rows of ``topics_with_unit``; ``rules`` are the release and the flag of each cluster,
+    ``units`` the parts of the table of units."""
 
     policies: Sequence[Policy]
     rules: Mapping[str, tuple[ReleaseBehaviour, bool]]
     changed: bool
+    units: Sequence[Place]
     most_consumers: int = 100_000
     """About so many consumers of units are kept at a time, with their rings: 120 MB, twice with a change."""
 
-    def __call__(self, batches: Iterator[Any], parts: Parts) -> NoAccount:
-        unit: Any = None
+    def __call__(self, batches: Iterator[Any], parts: Parts) -> OwnedAccount:
+        account = OwnedAccount()
         for chunk in in_chunks(batches):
-            # The topics of the last unit may go on.
-            rows = chunk if unit is None else pa.concat_tables([unit, chunk]).combine_chunks()
-            heads = np.flatnonzero(pc.equal(rows["topic"], ""))
-            for begin, end in self._pieces(rows, heads):
-                parts.write(ASSIGNMENTS, self._owned(rows.slice(begin, end - begin)))
-            unit = rows.slice(int(heads[-1]), 1)
-        return NoAccount()
+            numbers, unit = np.unique(chunk["number"].to_numpy(), return_inverse=True)
+            units = self._units(numbers)
+            piece = np.cumsum(pc.list_value_length(units["names"]).to_numpy()) // self.most_consumers
+            for number, rows in by_part(chunk.append_column("unit", pa.array(unit)), piece[unit]):
+                first, end = np.searchsorted(piece, (number, number + 1))
+                some = units.slice(first, end - first).combine_chunks()
+                self._write(rows, some, rows["unit"].to_numpy() - first, parts, account)
+        return account
 
-    def _pieces(self, rows: Any, heads: Places) -> Iterator[tuple[int, int]]:
-        """Begin and end of as many units as may be kept."""
-        sizes = pc.list_value_length(rows["names"]).to_numpy()[heads]
-        yield from pairwise([*heads[begins_of(np.cumsum(sizes) // self.most_consumers)].tolist(), rows.num_rows])
+    def _units(self, numbers: Places) -> Any:
+        """The units with these numbers, ascending."""
+        chosen = [("number", "in", numbers)]
+        tables = [pq.read_table(for_arrow(part), filters=chosen) for part in self.units]
+        return pa.concat_tables(tables).sort_by("number").combine_chunks()
 
-    def _owned(self, piece: Any) -> Any:
-        """The rows of ``assignments`` of some units."""
-        is_head = np.asarray(pc.equal(piece["topic"], ""), dtype=bool)
-        units, rows = piece.filter(pa.array(is_head)), piece.filter(pa.array(~is_head)).select(_KEPT)
-        unit = (np.cumsum(is_head) - 1)[~is_head]
+    def _write(self, rows: Any, units: Any, unit: Places, parts: Parts, account: OwnedAccount) -> None:
+        """Write the rows of ``assignments`` of some units, and their sums."""
         before = consumer_lists(units, "names", "levels")
         after = consumer_lists(units, "new_names", "new_levels") if self.changed else None
         rules = unit_rules([self.rules[cluster] for cluster in units["cluster"].to_pylist()])
@@ -70,7 +97,7 @@ class OwnersByRule:
         partitions = partitions_of(rows, unit)
         now = change.now(partitions)
         columns = {name: units[name].combine_chunks().dictionary_encode().take(pa.array(unit)) for name in UNIT[:3]}
-        columns["consumer_set"] = units["consumer_set"].take(pa.array(unit))
+        columns |= {name: units[name].take(pa.array(unit)) for name in ("number", "consumer_set")}
         columns["active_before"] = _texts(before, change.old_slots.of(unit, now.before_place))
         columns["position_before"] = _position(change.new_slots, unit, now.before)
         for policy in Policy:
@@ -84,8 +111,23 @@ class OwnersByRule:
             columns[f"{name}_position"] = _position(change.new_slots, unit, choice.after)
             columns[f"{name}_rule"] = pa.DictionaryArray.from_arrays(_rule(policy, partitions, rules), pa.array(_RULES))
             columns[f"{name}_moved"] = pa.array(choice.after != choice.before)
-        arrays = [columns[name] if name in columns else rows[name] for name in ASSIGNMENTS.names]
-        return pa.Table.from_arrays(arrays, names=list(ASSIGNMENTS.names))
+        columns |= {name: rows[name] for name in _KEPT}
+        parts.write(ASSIGNMENTS, pa.table({name: columns[name] for name in ASSIGNMENTS.names}))
+        parts.write(HELD, _sums(columns))
+        shown = pc.is_valid(columns["reported_active_consumer"])
+        agreeing = pc.equal(columns["reported_active_consumer"], columns["active_before"].cast(pa.string()))
+        for counts, counted in ((account.reported, shown), (account.agreeing, agreeing.fill_null(False))):
+            for cluster in pc.value_counts(columns["cluster"].filter(counted)).to_pylist():
+                counts[cluster["values"]] = counts.get(cluster["values"], 0) + cluster["counts"]
+
+
+def _sums(columns: Mapping[str, Any]) -> Any:
+    """Rows of ``HELD``."""
+    numbers = {name: columns[name].to_numpy() for name in _RATES}
+    rates = {name: np.where(np.abs(rate) < _MOST_PER_SEC, np.rint(rate * MILLION), 0) for name, rate in numbers.items()}
+    rows = pa.table({name: columns[name] for name in _PLACES} | rates)
+    sums = rows.group_by([*_PLACES]).aggregate([([], "count_all"), *((name, "sum") for name in _RATES)])
+    return sums.rename_columns(HELD.names).cast(HELD.arrow)
 
 
 def partitions_of(rows: Any, unit: Places) -> Partitions:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
 from engine.admin.inference import MOST_ACTIVES
@@ -16,8 +16,6 @@ from engine.names import SEGMENT
 
 SUBSCRIPTION: Final = ("cluster", "namespace", "subscription")
 UNIT: Final = (*SUBSCRIPTION, "consumer_set")
-_MOST_TOGETHER: Final = 1 << 20
-_LISTS: Final = ("names", "levels", "new_names", "new_levels")
 _ACTIVES: Final = "array<struct<topic:string,partition_index:int,active:string>>"
 _FAILOVER: Final = "Failover"
 _KEY_SHARED: Final = "Key_Shared"
@@ -29,13 +27,13 @@ def failover_rows(subscriptions: DataFrame) -> DataFrame:
 
 
 def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
-    """Each unit with its first ``topic`` by name, the number of its ``partitions``, the ``names`` of its consumers
-    (null where the set is missing) and its ``actives_of``."""
+    """Each unit with its ``number``, its first ``topic`` by name, how many ``partitions`` it has, the ``names`` of its
+    consumers (null where the set is missing) and its ``actives_of``."""
     units = rows.groupBy(*UNIT).agg(fn.min("topic").alias("topic"), fn.count("*").alias("partitions"))
     return (
         units.join(consumer_sets, ["cluster", "consumer_set"], "left")
         .join(actives_of(rows, UNIT), [*UNIT], "left")
-        .select(*UNIT, "topic", "partitions", "names", "actives")
+        .select(_number(), *UNIT, "topic", "partitions", "names", "actives")
     )
 
 
@@ -52,26 +50,17 @@ def actives_of(rows: DataFrame, unit: Sequence[str]) -> DataFrame:
     return first.groupBy(*unit).agg(fn.sort_array(fn.collect_list(active)).alias("actives"))
 
 
-def topics_by_unit(rows: DataFrame, units: DataFrame) -> DataFrame:
-    """The topics of each unit after a row, without a topic, that has its key and its lists; a unit is in one task.
+def topics_with_unit(rows: DataFrame) -> DataFrame:
+    """The topics and partitions of ``rows``, each with the ``number`` of its unit."""
+    # The rules count with 0 where an answer has no rate.
+    known = rows.fillna(0.0, ["msg_rate_out", "msg_throughput_out"])
+    columns = ("topic", "partition_index", "reported_active_consumer", "msg_rate_out", "msg_throughput_out")
+    return known.select(_number(), *columns)
 
-    One of more than ``_MOST_TOGETHER`` topics is in several, each of which has its lists.
-    """
-    slices = fn.floor(fn.col("partitions") / _MOST_TOGETHER).cast("int")
-    heads = units.withColumns({"topic": fn.lit(""), "slice": fn.explode(fn.sequence(fn.lit(0), slices))})
-    large = units.where(slices > 0).select(*UNIT, slices.alias("slices"))
-    topics = rows.join(fn.broadcast(large), [*UNIT], "left").withColumns({
-        "slice": fn.pmod(fn.crc32(fn.col("topic").cast("binary")), fn.coalesce("slices", fn.lit(0)) + 1).cast("int"),
-        # The rules count with 0 where an answer has no rate.
-        **{name: fn.coalesce(name, fn.lit(0.0)) for name in ("msg_rate_out", "msg_throughput_out")},
-        # Not null: for each row that Spark passes to Python, Arrow goes through all nulls of a list before it.
-        **{name: fn.array().cast(dict(units.dtypes)[name]) for name in _LISTS},
-    })  # fmt: skip
-    own = ("slice", "topic", "partition_index", "reported_active_consumer", "msg_rate_out", "msg_throughput_out")
-    columns = (*UNIT, *own, *_LISTS)
-    both = heads.unionByName(topics.select(*columns), allowMissingColumns=True).select(*columns)
-    together = both.repartition(*UNIT, "slice").sortWithinPartitions(*UNIT, "slice", "topic")
-    return together.withColumns({name: fn.when(fn.col("topic") == "", fn.col(name)) for name in UNIT})
+
+def _number() -> Column:
+    """The hash of a unit stands for it: strings, or a join by them, would cost more than all rules."""
+    return fn.xxhash64(*UNIT).alias("number")
 
 
 def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:

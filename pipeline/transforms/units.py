@@ -1,11 +1,16 @@
-"""The units of the job ``assign``: subscriptions of a cluster with one list of consumers, before and after a change."""
+"""The units of the job ``assign``: subscriptions of a cluster with one list of consumers, before and after a change.
+
+Rows of topics carry only the number of their unit, and the tasks that get them read the lists.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
@@ -22,23 +27,31 @@ from engine.config import ReleaseBehaviour
 from engine.failover.bulk import Changes, ConsumerList
 from engine.hashing import utf16_order
 from pipeline.clusters import Reported
+from pipeline.runs import Parts
 from pipeline.schemas import declared
 from pipeline.transforms.subscriptions import UNIT
 
-UNITS = declared(
-    "units", "The units of a run.", """
+UNITS: Final = declared(
+    "units", "Exists only during a run of assign: its units.", """
+    number bigint Of the unit.
     cluster, namespace, subscription
     consumer_set bigint
     topic
-    partitions
-    names array<string>?
+    names array<string>
     levels array<bigint>
     new_names array<string>
     new_levels array<bigint>
-    in_order boolean
     """,
 )  # fmt: skip
-"""``names`` are empty where the set is missing; ``in_order``: as brokers sort them."""
+
+
+class UnitAccount(msgspec.Struct):
+    """What a task says of its units; ``lost`` are the consumer sets that are not there, with their clusters."""
+
+    partitions: int = 0
+    with_priority_levels: int = 0
+    in_no_brokers_order: int = 0
+    lost: set[tuple[str, int]] = set()
 
 
 def rules_by_cluster(
@@ -68,27 +81,36 @@ def rules_by_cluster(
     }
 
 
-def prepared(units: DataFrame, changes: Changes, rules: Mapping[str, RulesInForce]) -> DataFrame:
-    """Rows of ``UNITS`` from those of ``units_of``."""
+@dataclass(frozen=True)
+class UnitWork:
+    """Rows of ``UNITS`` from those of ``units_of``; ``rules`` are those of each cluster."""
 
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
+    changes: Changes
+    rules: Mapping[str, RulesInForce]
+
+    def __call__(self, batches: Iterator[Any], parts: Parts) -> UnitAccount:
+        account = UnitAccount()
         for batch in batches:
-            yield from UNITS.columns_of([_prepared(row, changes, rules) for row in batch.to_pylist()]).to_batches()
+            rows = [self._row(row, account) for row in batch.to_pylist()]
+            parts.write(UNITS, UNITS.columns_of(rows))
+        return account
 
-    return units.mapInArrow(run, UNITS.ddl)
-
-
-def _prepared(row: Mapping[str, Any], changes: Changes, rules: Mapping[str, RulesInForce]) -> tuple[object, ...]:
-    before = list_of(row["names"] or ())
-    if observed := _observed(row["actives"]):
-        now = rules[row["cluster"]]
-        levels = levels_of(before.names, observed, consistent_hashing=now.consistent_hashing, behaviour=now.behaviour)
-        before = ConsumerList(before.names, levels)
-    key = (row["namespace"], row["subscription"], row["consumer_set"], row["cluster"])
-    after = before if changes.nothing else changes.after(key, before)
-    in_order = any(before.levels) or _is_sorted(before.names)
-    lists = (row["names"], before.levels, after.names, after.levels)
-    return (*(row[name] for name in (*UNIT, "topic", "partitions")), *lists, in_order)
+    def _row(self, row: Mapping[str, Any], account: UnitAccount) -> tuple[object, ...]:
+        if row["names"] is None:
+            account.lost.add((row["cluster"], row["consumer_set"]))
+        before = list_of(row["names"] or ())
+        if observed := _observed(row["actives"]):
+            now = self.rules[row["cluster"]]
+            flag = now.consistent_hashing
+            levels = levels_of(before.names, observed, consistent_hashing=flag, behaviour=now.behaviour)
+            before = ConsumerList(before.names, levels)
+        key = (row["namespace"], row["subscription"], row["consumer_set"], row["cluster"])
+        after = before if self.changes.nothing else self.changes.after(key, before)
+        account.partitions += row["partitions"]
+        account.with_priority_levels += any(before.levels)
+        account.in_no_brokers_order += not any(before.levels) and not _is_sorted(before.names)
+        lists = (before.names, before.levels, after.names, after.levels)
+        return (*(row[name] for name in ("number", *UNIT, "topic")), *lists)
 
 
 def _is_sorted(names: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Subscriptions and namespaces of a fleet, the most uneven first. Sums are of decimals: independent of row order."""
+"""Subscriptions and namespaces of a fleet, the worst first. Sums are of decimals: independent of row order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from engine.lint.model import Severity
 from pipeline.clusters import ByCluster
 from pipeline.schemas import WORST_NAMESPACES, WORST_SUBSCRIPTIONS, Table
 from pipeline.transforms.bundle_topics import NAMESPACE
@@ -34,8 +35,7 @@ def known_sum(column: Column) -> Column:
 
 def known_rate(name: str) -> Column:
     """The same of a column of rates, in decimals; a rate beyond them is ignored."""
-    whole = fn.coalesce(fn.sum(fn.col(name).try_cast(_EXACT)).cast("double"), fn.lit(0.0))
-    return fn.when(fn.count(fn.col(name)) == fn.count("*"), whole)
+    return fn.when(fn.count(fn.col(name)) == fn.count("*"), exact_sum(name))
 
 
 def failover_units(loads: DataFrame) -> DataFrame:
@@ -89,8 +89,9 @@ def traffic_of(subscriptions: DataFrame) -> DataFrame:
 def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFrame) -> DataFrame:
     """Rows of ``worst_subscriptions``: units with their traffic and the number of their findings.
 
-    They are sorted by ``max_over_even`` (which unrelated consumers of one subscription name do not raise), then by the
-    spare message rate, then by idle consumers, partitions and name.
+    First come those that an error stops so that nothing shows how even they are, then those with the highest
+    ``max_over_even`` (which unrelated consumers of one subscription name do not raise), then by the spare message rate,
+    idle consumers, partitions and name.
     """
     counted = _finding_counts(findings.where("subscription <> ''"), [*SUBSCRIPTION])
     rows = units.join(counted, [*SUBSCRIPTION], "left")
@@ -99,28 +100,24 @@ def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFram
     rows = rows.join(known, [*SUBSCRIPTION, "type"], "left").fillna(0, ["findings"])
     for name in ("msg_rate_out", "msg_backlog_entries"):
         rows = rows.withColumn(name, fn.when(fn.col("reported").isNull(), 0).otherwise(fn.col(name)))
+    blocked = fn.equal_null("worst_severity", fn.lit(Severity.ERROR.label)) & fn.isnull("max_over_even")
     order = (
-        fn.desc_nulls_last("max_over_even"), fn.desc("spare_msg_rate"), fn.desc("idle"), fn.desc("partitions"),
-        *SUBSCRIPTION, "type",
+        fn.desc(blocked), fn.desc_nulls_last("max_over_even"), fn.desc("spare_msg_rate"), fn.desc("idle"),
+        fn.desc("partitions"), *SUBSCRIPTION, "type",
     )  # fmt: skip
     return _sorted(rows, order, WORST_SUBSCRIPTIONS)
 
 
-def sums_of(topics: DataFrame) -> DataFrame:
-    """Of each namespace: its topics, the sums of their rates and sizes, and the ``brokers`` that statistics name."""
+def worst_namespaces(
+    topics: DataFrame, traffic: DataFrame, worst: DataFrame, bundles: DataFrame, findings: DataFrame
+) -> DataFrame:
+    """Rows of ``worst_namespaces``: the sums of topics, the worst subscription, bundles and findings of each."""
     parted = fn.col("partition_index") >= 0
-    return topics.groupBy(*NAMESPACE).agg(
+    sums = topics.groupBy(*NAMESPACE).agg(
         fn.count("*").alias("topics"), *(known_rate(name).alias(name) for name in RATES),
         *(known_sum(fn.col(name)).alias(name) for name in SIZES), fn.lit(True).alias("reported"),
         fn.count_distinct(fn.when(parted, fn.col("partitioned_topic"))).alias("partitioned_topics"),
-        fn.collect_set("broker").alias("brokers"),
     )  # fmt: skip
-
-
-def worst_namespaces(
-    sums: DataFrame, traffic: DataFrame, worst: DataFrame, bundles: DataFrame, findings: DataFrame
-) -> DataFrame:
-    """Rows of ``worst_namespaces``: ``sums_of`` topics, the worst subscription, bundles and findings of each."""
     names = traffic.groupBy(*NAMESPACE).agg(fn.count_distinct("subscription").alias("subscriptions"))
     # Of equally uneven subscriptions, the namespace shows the first one in the order of ``worst_subscriptions``.
     ranked = fn.struct(

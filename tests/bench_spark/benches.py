@@ -64,7 +64,7 @@ class Benches:
         cold, warm, ours = self._job("assign", source, _PULSAR)
         what = f"assign, {self.sizes.partitions:,} partitions"
         peers: tuple[tuple[str, Callable[[Path], None], str], ...] = (
-            (f"DuckDB, {THREADS} threads", lambda target: assign_peers.by_duckdb(source, target, THREADS), "1.5"),
+            (f"DuckDB, {THREADS} threads", lambda target: assign_peers.by_duckdb(source, target, THREADS), "2.5"),
             ("numpy, one process", lambda target: assign_peers.by_numpy(source, target), ""),
         )
         yield from self._beside(what, cold, warm, ours, peers, assign_peers.check_equal)
@@ -76,7 +76,7 @@ class Benches:
         cold, warm, ours = self._job("bundles", source, JobOptions())
         what = f"bundles, {self.sizes.topics:,} topics"
         peers: tuple[tuple[str, Callable[[Path], None], str], ...] = (
-            (f"DuckDB, {THREADS} threads", lambda target: bundle_peers.by_duckdb(source, target, THREADS), "1.5"),
+            (f"DuckDB, {THREADS} threads", lambda target: bundle_peers.by_duckdb(source, target, THREADS), "2.5"),
             ("Arrow, one process", lambda target: bundle_peers.by_arrow(source, target), ""),
         )
         yield from self._beside(what, cold, warm, ours, peers, bundle_peers.check_equal)
@@ -97,7 +97,7 @@ class Benches:
         document = source / "broker-stats-topics.json"
         size = synthetic.write_broker_stats(document, self.sizes.document_topics)
         cold, warm, ours = self._job("import", source, JobOptions())
-        peers = (("msgspec alone", lambda target: import_peers.by_msgspec(document, target), "2.0"),)
+        peers = (("msgspec alone", lambda target: import_peers.by_msgspec(document, target), "2.5"),)
         what = f"import, one document of {size / 1e6:,.0f} MB"
         yield from self._beside(what, cold, warm, ours, peers, import_peers.check_equal)
         synthetic.write_broker_stats(document, self.sizes.few_topics)

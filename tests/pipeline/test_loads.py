@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.failover.bulk_policies import Policy
-from pipeline.schemas import ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS
+from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS
 from pipeline.transforms.loads import consumer_loads, consumers_of, subscription_loads
+from pipeline.transforms.owners import HELD
 from pipeline.transforms.units import UNITS
 
 RATE = 2.5
@@ -32,24 +33,17 @@ class Unit:
 
 def loads_of(spark: SparkSession, units: Sequence[Unit]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rows of both tables with the flag off, which is in force in cluster ``c``."""
-    lists, assigned = [], []
+    lists, held = [], []
     for number, unit in enumerate(units):
-        key = ("c", "t/n", unit.subscription, number)
         names, levels = list(unit.names), [0] * len(unit.names)
-        lists.append((*key, f"topic-{number}", sum(unit.held), names, levels, names, levels, True))
+        lists.append((number, "c", "t/n", unit.subscription, number, f"topic-{number}", *(names, levels) * 2))
         after = [place for place, count in enumerate(unit.held) for _ in range(count)]
         before = [place for place, count in enumerate(unit.before) for _ in range(count)]
-        for topic, (now, was) in enumerate(zip(after, before, strict=True)):
-            places = (place if place < len(names) else -1 for place in (now, was))
-            row = dict.fromkeys(ASSIGNMENTS.names) | dict(
-                zip(("cluster", "namespace", "subscription", "consumer_set"), key, strict=True),
-                topic=f"topic-{number}-{topic}", partition_index=topic, flag_off_moved=now != was,
-                msg_rate_out=RATE, msg_throughput_out=RATE,
-            )  # fmt: skip
-            row["flag_off_position"], row["position_before"] = places
-            assigned.append(tuple(row[name] for name in ASSIGNMENTS.names))
+        for (now, was), count in Counter(zip(after, before, strict=True)).items():
+            new, old = (place if place < len(names) else -1 for place in (now, was))
+            held.append((number, old, new, now != was, None, None, count, *[RATE * 1e6 * count] * 2))
     consumers = consumers_of(
-        spark.createDataFrame(lists, UNITS.ddl), spark.createDataFrame(assigned, ASSIGNMENTS.ddl), [Policy.FLAG_OFF]
+        spark.createDataFrame(lists, UNITS.ddl), spark.createDataFrame(held, HELD.ddl), [Policy.FLAG_OFF]
     )
     both = consumer_loads(consumers), subscription_loads(consumers, [])
     result = tuple(
