@@ -147,9 +147,12 @@ class RingsideApp(ThemedApp):
             return {}
         from tui.kit.typed_commands import choice
 
-        known = {name: name for name in self.contexts().names()}
+        contexts = self.contexts()
+        known = {name: name for name in contexts.names()}
         about = "opens another cluster of your settings in place of this"
-        return {"context": choice("context NAME", about, known, self.open_context)}
+        return {
+            "context": choice("context NAME", about, known, self.open_context, "" if known else contexts.why_none())
+        }
 
     def open_context(self, name: str) -> Rejection | None:
         """Show another running cluster; this one stays until that one was read, and where it cannot be."""

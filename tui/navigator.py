@@ -34,7 +34,8 @@ NOTHING_KNOWN = "no load of a broker was read, so nothing is known of brokers: "
 PREVIEWED_AT_ONCE: Final = 100_000
 """Topics; what each algorithm would make of a bundle among more takes longer than a key may."""
 EMBEDDED = f"scene {DEFAULT_SCENE}"
-EMBEDDED_BROKERS = "the embedded cluster of brokers"
+EMBEDDED_BROKERS = "an example"
+NO_REPORT_HERE: Final = "No load report is here, so these are the brokers of an example cluster, not of this one."
 AnyScreen = DashboardScreen[Any]
 
 
@@ -240,7 +241,7 @@ class Navigator:
         if any(snapshot.broker_loads for snapshot in snapshots):
             self._brokers = BrokersScreen(self._reported_brokers(), self._colours, ascii_only=self._ascii_only)
         elif self._store.timeline.source == EMBEDDED:
-            given = brokers_input(embedded_brokers(), source=EMBEDDED_BROKERS)
+            given = brokers_input(embedded_brokers(), source=EMBEDDED_BROKERS, about=NO_REPORT_HERE)
             self._brokers = BrokersScreen(given, self._colours, ascii_only=self._ascii_only)
         else:
             return NOTHING_KNOWN + without_reports(snapshots[-1].configuration if snapshots else {})

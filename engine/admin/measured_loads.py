@@ -33,8 +33,11 @@ TOPICS: Final = "broker-stats-topics"
 OWNED: Final = "ownedNamespaces"
 """The resource of a broker that has the bundles it owns."""
 _OWN_ADDRESS: Final = re.compile(r"(?:^|/)brokers/([^/]+)/admin/v2/")
+_NAMED_AFTER: Final = re.compile(r"([^/]*/)*(?:\d+-)?(?:metrics|broker-stats-topics)-([^/]+?)\.(?:json|txt)(?:\.gz)?")
+_GAUGE: Final = re.compile(rb"^pulsar_lb_(\w+_usage)\{([^}]*)\} +(\S+)", re.MULTILINE)
 _FULL_PERCENT: Final = 100.0
-_Percent = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+_MOST_PERCENT: Final = 1e6
+_Percent = Annotated[float, msgspec.Meta(ge=0, le=_MOST_PERCENT)]
 
 
 class MeasuredUsage(Struct, frozen=True):
@@ -107,6 +110,26 @@ def decode_usage(data: bytes, source: str = "") -> Decoded[MeasuredUsage | None]
     return Decoded(MeasuredUsage(*percents, average))
 
 
+def usage_of_text(data: bytes) -> MeasuredUsage | None:
+    """The usage in the text of ``/metrics``; None of a broker with another load manager. O(length).
+
+    >>> usage_of_text(b'pulsar_lb_cpu_usage{broker="b"} 40') is None
+    True
+    """
+    values: dict[bytes, float] = {}
+    for name, labels, number in _GAUGE.findall(data):
+        if name != b"resource_usage" or f'feature="{_AVERAGE}"'.encode() in labels:
+            try:
+                values[name] = float(number)
+            except ValueError:
+                continue
+    if b"cpu_usage" not in values or b"resource_usage" not in values:
+        return None
+    names = (b"cpu", b"memory", b"directMemory", b"bandwidth_in", b"bandwidth_out", b"resource")
+    numbers = [values.get(name + b"_usage", 0.0) for name in names]
+    return MeasuredUsage(*numbers) if all(0 <= number <= _MOST_PERCENT for number in numbers) else None
+
+
 def bundle_stats_of(loaded: BrokerStats) -> tuple[BundleStats, ...]:
     """The statistics of bundles as sums over their loaded topics, in the order of the list. O(topics).
 
@@ -144,6 +167,8 @@ class MeasuredLoads(Struct):
 
     _answers: dict[tuple[str, str], _Answers] = field(default_factory=lambda: defaultdict(_Answers))
     _owned: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=lambda: defaultdict(dict))
+    ids: dict[str, str] = field(default_factory=dict)
+    """Ids of brokers that files are named after by a shorter name, as ``a`` in ``metrics-a.txt``."""
 
     def take_metrics(self, name: str, data: bytes) -> bool:
         """Take an answer with metrics; False for those of a broker with another load manager."""
@@ -153,10 +178,20 @@ class MeasuredLoads(Struct):
         self._answers[dump_and_broker(name)].metrics = (name, data)
         return True
 
+    def take_text(self, name: str, data: bytes) -> bool:
+        """Take the text of ``/metrics`` of a broker that the file is named after; False for any other text."""
+        from engine.reading.metrics_text import is_exposition
+
+        if not is_exposition(data):
+            return False
+        if usage_of_text(data) is not None:
+            self._answers[dump_and_broker(name)].metrics = (name, data)
+        return True
+
     def take_loaded(self, name: str, loaded: Callable[[], Decoded[BrokerStats]]) -> None:
         """Take a list of loaded topics, decoded only where metrics go with it."""
         request = request_of_path(name)
-        if request is not None and request.what == TOPICS:
+        if (request is None and _NAMED_AFTER.fullmatch(name)) or (request is not None and request.what == TOPICS):
             self._answers[dump_and_broker(name)].loaded = loaded
 
     def take_owned(self, name: str, broker: str, bundles: Iterable[str]) -> None:
@@ -190,12 +225,12 @@ class MeasuredLoads(Struct):
         from engine.balance.settings import EXTENSIBLE_CLASS
 
         name, data = answers.metrics
-        usage = decode_usage(data, name)
+        usage = Decoded(usage_of_text(data)) if data[:1] in (b"#", b"p") else decode_usage(data, name)
         problems += usage.problems
         if usage.good is None:
             return None
         owned = self._owned.get(dump, {})
-        broker = broker_id(place or only_owner(owned))
+        broker = broker_id(self.ids.get(place, place) or only_owner(owned))
         if not broker:
             reason = "no broker is named for these metrics"
             advice = "keep them below brokers/HOST:PORT/, as ringside record does"
@@ -224,12 +259,17 @@ class MeasuredLoads(Struct):
 
 
 def dump_and_broker(name: str) -> tuple[str, str]:
-    """The folder of the dump, and the broker whose answers are below its own address; "" for either that is not
-    there.
+    """The folder of the dump, and the broker whose address is above the answer or that the file is named after; ""
+    for either that is not there.
 
     >>> dump_and_broker("eu/2026-11-22T09-48-07Z/brokers/b-1%3A8080/admin/v2/broker-stats/metrics.json")
     ('eu/2026-11-22T09-48-07Z', 'b-1:8080')
+    >>> dump_and_broker("eu/09-metrics-a.txt.gz")
+    ('eu', 'a')
     """
+    named_after = _NAMED_AFTER.fullmatch(name)
+    if named_after is not None:
+        return (named_after[1] or "").strip("/"), named_after[2]
     match = _OWN_ADDRESS.search(name)
     before = name[: match.start()] if match else name.partition("admin/v2/")[0].strip("/")
     return before.strip("/"), unquote(match[1]) if match else ""

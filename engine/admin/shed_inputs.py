@@ -267,7 +267,7 @@ class _Collector:
         data = quoted_numbers(data)
         kind = recognise(file.name, data) if data else AnswerKind.OTHER
         if file.name.rpartition("/")[2].startswith("scenario."):
-            self._take_settings(_object(data).get("broker_settings"))
+            self._take_scenario(_object(data))
         elif kind is AnswerKind.LOAD_REPORT and b'"lastStats"' in data:
             decoded = decode_broker_load(data, file.name)
             self.problems += (*problems, *decoded.problems)
@@ -289,7 +289,9 @@ class _Collector:
             self.measured.take_owned(file.name, request.broker, owned.good)
 
     def _take_paste(self, file: AnswerFile, data: bytes, what: str) -> None:
-        """Take the answers in a text among other words."""
+        """Take the answers in a text among other words, or the text of ``/metrics``."""
+        if self.measured.take_text(file.name, data):
+            return
         pasted = pasted_file(file, data)
         if pasted is None:
             if what in _READ_HERE and not is_scalar(data):
@@ -304,6 +306,11 @@ class _Collector:
         # Without a usage they are of the modular manager, a refusal, or damaged before they come to it.
         if not self.measured.take_metrics(name, data) and data.lstrip()[:1] != b"{":
             self.problems += raw_list(quoted_numbers(data), name)[1]
+
+    def _take_scenario(self, scenario: dict[str, Any]) -> None:
+        self._take_settings(scenario.get("broker_settings"))
+        self.measured.ids.update(_broker_ids(scenario.get("brokers")))
+        self.version = release_text(str(scenario.get("pulsar_version", "")).encode()) or self.version
 
     def _take_settings(self, members: object) -> None:
         if isinstance(members, dict):
@@ -384,6 +391,13 @@ def _object(data: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     return decoded if isinstance(decoded, dict) else {}
+
+
+def _broker_ids(brokers: object) -> dict[str, str]:
+    """The ids of the brokers of a recording by the short names that its files have."""
+    named = brokers if isinstance(brokers, dict) else {}
+    ids = {name: about.get("id") for name, about in named.items() if isinstance(about, dict)}
+    return {name: known for name, known in ids.items() if isinstance(known, str)}
 
 
 def _text(value: object) -> str:

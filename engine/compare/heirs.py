@@ -92,14 +92,15 @@ def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer
     mine = ids_before == consumer.consumer_id
     counts, rates = _counts(ids_after, len(left.consumers), left), _sums(ids_after, flow, left)
     busiest = left.consumers[_top(counts, rates)] if left.consumers else None
+    items = int(np.count_nonzero(mine))
     return Loss(
         consumer=consumer,
-        items=int(np.count_nonzero(mine)),
+        items=items,
         msgs_per_sec=float(flow[mine].sum()),
         moved=len(moved.moved) + len(moved.orphaned),
         heirs=int(np.count_nonzero(more > 0)),
         busiest=busiest,
-        judgement=judge(was, now)[0],
+        judgement=judge(was, now, items)[0],
         before=was,
         after=now,
     )
@@ -154,7 +155,7 @@ def _losses_of(leading: Sequence[Consumer], failures: _Failures, before: Evennes
                 moved=int(failures.moved[at]),
                 heirs=int(failures.heirs[at]),
                 busiest=leading[int(failures.busiest[at])],
-                judgement=judge(before, after)[0],
+                judgement=judge(before, after, int(failures.counts[at]))[0],
                 before=before,
                 after=after,
             )

@@ -5,6 +5,7 @@ A verdict can be computed before or after a change; it includes what the change 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Annotated, Final, Literal
 
 import numpy as np
@@ -129,7 +130,7 @@ def _candidates(state: ClusterState, columns: PartitionColumns, subscription: Su
 
 
 Judgement = Literal["better", "worse", "even"]
-JudgedBy = Literal["nobody", "messages", "items", "idle", "nothing"]
+JudgedBy = Literal["nobody", "messages", "items", "lost", "idle", "nothing"]
 MARGIN: Final = 0.01
 """Two shares that differ by less of the larger one are even."""
 
@@ -146,7 +147,8 @@ class Verdict(Struct, frozen=True):
     judged_by: Annotated[
         JudgedBy,
         about(
-            "The number that decided: items without a consumer, messages per second, items, idle consumers, or none."
+            "The number that decided: items without a consumer, messages per second, items, items whose consumer left,"
+            " idle consumers, or none."
         ),
     ]
     before: Annotated[Evenness, about("Before the change.")]
@@ -159,18 +161,19 @@ class Verdict(Struct, frozen=True):
     unacked_at_risk: Annotated[int, about("Unacknowledged messages of what moves, which may be delivered twice.", 0)]
 
 
-def judge(before: Evenness, after: Evenness) -> tuple[Judgement, JudgedBy]:
+def judge(before: Evenness, after: Evenness, lost: int = 0) -> tuple[Judgement, JudgedBy]:
     """Better, worse or even, and by which number.
 
     The share of the busiest consumer decides: by messages per second if both sides have some, and if those are even, by
-    items. So a newcomer that relieves nobody does not make it better, although the mean falls. If both are even and
-    equally many consumers take part, fewer idle ones are better. Work that loses its owner is worse than any share.
+    items. So a newcomer that relieves nobody does not make it better, although the mean falls. If both are even, it is
+    worse that ``lost`` items had to change hands because their consumer left; and where equally many consumers take
+    part, fewer idle ones are better. Work that nobody has is worse than any share.
 
     >>> from engine.compare.verdict import evenness_of
     >>> import numpy as np
     >>> even, two = (evenness_of(np.array(counts), np.zeros(3), 6) for counts in ([2, 2, 2], [4, 2, 0]))
-    >>> judge(even, two), judge(two, even), judge(even, even)
-    (('worse', 'items'), ('better', 'items'), ('even', 'nothing'))
+    >>> judge(even, two), judge(two, even), judge(even, even), judge(even, even, lost=2)
+    (('worse', 'items'), ('better', 'items'), ('even', 'nothing'), ('worse', 'lost'))
     """
     unowned = (before.items - before.owned, after.items - after.owned)
     if unowned[0] != unowned[1] and (before.owned or after.owned):
@@ -185,6 +188,8 @@ def judge(before: Evenness, after: Evenness) -> tuple[Judgement, JudgedBy]:
         judgement = _compared(before.busiest / before.owned, after.busiest / after.owned)
         if judgement != "even":
             return judgement, "items"
+    if lost:
+        return "worse", "lost"
     if before.consumers == after.consumers and before.idle != after.idle:
         return _less_is_better(before.idle, after.idle), "idle"
     return "even", "nothing"
@@ -198,6 +203,15 @@ def _less_is_better(before: float, after: float) -> Judgement:
     return "better" if after < before else "worse"
 
 
+def items_of_leavers(items: Mapping[int, int], before: Collection[int], after: Collection[int]) -> int:
+    """The ``items`` (by consumer id) of those that left, where fewer are connected; new names alone lose nothing.
+
+    >>> items_of_leavers({1: 4, 2: 2}, (1, 2), (2,)), items_of_leavers({1: 4, 2: 2}, (1, 2), (2, 3))
+    (4, 0)
+    """
+    return sum(items.get(gone, 0) for gone in set(before) - set(after)) if len(after) < len(before) else 0
+
+
 def verdict_between(before: ClusterState, after: ClusterState, key: str, known: Moves | None = None) -> Verdict:
     """The verdict on a Failover subscription in two states; one that lacks it counts as without work. O(partitions).
 
@@ -205,7 +219,8 @@ def verdict_between(before: ClusterState, after: ClusterState, key: str, known: 
     """
     moved = moves(before, after, key) if known is None else known
     was, now = (_evenness_in(state, key) for state in (before, after))
-    judgement, judged_by = judge(was, now)
+    lost = items_of_leavers(moved.lost, *(_ids_in(state, key) for state in (before, after)))
+    judgement, judged_by = judge(was, now, lost)
     return Verdict(
         judgement=judgement,
         judged_by=judged_by,
@@ -244,6 +259,11 @@ def flag_change(state: ClusterState) -> Command:
 def _evenness_in(state: ClusterState, key: str) -> Evenness:
     subscription = subscription_of(state, key)
     return NO_EVENNESS if subscription is None else evenness(state, subscription)
+
+
+def _ids_in(state: ClusterState, key: str) -> list[int]:
+    subscription = subscription_of(state, key)
+    return [] if subscription is None else [consumer.consumer_id for consumer in subscription.consumers]
 
 
 def subscription_of(state: ClusterState, key: str) -> Subscription | None:

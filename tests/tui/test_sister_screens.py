@@ -189,24 +189,24 @@ def two_of_one_name() -> Timeline:
     return Timeline.start(state_after(lines[:2], start), 7, "a test")
 
 
-def test_of_two_subscriptions_of_one_name_lists_and_dialogs_tell_the_namespace() -> None:
+def test_of_two_subscriptions_of_one_name_lists_and_dialogs_say_what_they_read() -> None:
     app = RingsideApp(Session(two_of_one_name()), animate=False, depth="truecolor")
     assert app.store.places.keys == ("billing", "billing#2")
 
     async def story(pilot: Pilot[int]) -> None:
         assert " billing (Failover) in shop/orders [1/2 n p]" in text_of(app)
         titles = [command.title for command in app.get_system_commands(app.screen)]
-        assert "Show billing#2 in shop/bills" in titles
+        assert "Show billing on shop/bills/sent" in titles
         await pilot.press("a")
         await pilot.pause()
-        assert "add a consumer to billing in shop/orders" in text_of(app)
+        assert "add a consumer to billing on shop/orders/" in text_of(app)
         await pilot.press("escape", "n")
         await pilot.pause()
         assert " billing#2 (Key_Shared) in shop/bills [2/2 n p]" in text_of(app)
         for key, title in (("a", "add a consumer to"), ("t", "send messages to"), ("m", "how")):
             await pilot.press(key)
             await pilot.pause()
-            assert f"{title} billing#2 in shop/bills" in text_of(app)
+            assert f"{title} billing on shop/bills/sent" in text_of(app)
             await pilot.press("escape")
 
     run(app, story, (200, 40))

@@ -109,7 +109,8 @@ def hint_text(view: BrokersView, frame: BrokersFrame) -> str:
     if frame.cycle:
         when = f"after cycle {frame.cycle} of {view.question.cycles}, computed"
     else:
-        when = "as changed, computed" if view.changes else "now, as reported"
+        reported = "an example cluster" if view.given.about else "now, as reported"
+        when = "as changed, computed" if view.changes else reported
     quiet = view.ahead.quiet_after
     ends = "no end" if quiet is None else f"quiet after cycle {quiet}"
     unloads = sum(cell.unloads for cell in view.strip)

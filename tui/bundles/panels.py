@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from rich.segment import Segment
 from textual.content import Content
 from textual.reactive import reactive
 from textual.strip import Strip
@@ -14,10 +13,8 @@ from textual.widget import Widget
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
 from engine.views.bundles.words import span_text
 from tui.bundles.words import SHORT_NAMES
-from tui.drawing.flow_cells import FlowPicture
-from tui.drawing.flow_curve import draw_flow
 from tui.drawing.timeline import CycleMark, draw_cycles
-from tui.kit.line_widget import LinePanel, LineWidget
+from tui.kit.line_widget import LineWidget
 from tui.kit.plain_text import assembled
 
 FORMS = ("full", "short", "least")
@@ -123,28 +120,3 @@ def slider_of(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> Cycles:
     )
     words = f"cycle {frame.cycle} of {view.question.cycles}, {span_text(frame.at_seconds)}"
     return Cycles(marks, frame.cycle, words if frame.cycle else f"{view.question.cycles} cycles")
-
-
-class FlowPanel(LinePanel):
-    """The curve of a bundle's traffic, or why there is none."""
-
-    DEFAULT_CSS = """
-    FlowPanel { height: 1fr; width: 1fr; }
-    """
-
-    picture: reactive[FlowPicture | None] = reactive(None)
-    words: reactive[str] = reactive("")
-    """The sentence shown without a picture."""
-
-    def watch_picture(self) -> None:
-        self.forget()
-
-    def render_line(self, y: int) -> Strip:
-        if self.picture is not None:
-            return super().render_line(y)
-        text = f" {self.words}" if y == 0 else ""
-        return Strip([Segment(text, self.rich_style)]).adjust_cell_length(self.size.width, self.rich_style)
-
-    def draw(self, width: int, height: int) -> list[Strip]:
-        assert self.picture is not None, "render_line shows words instead"
-        return draw_flow(self.picture, width, height, self.colours, ascii_only=self.ascii_only)

@@ -28,20 +28,19 @@ from tui.bundles.panels import (
     AlgorithmTabs,
     Cycles,
     CycleSlider,
-    FlowPanel,
     Tab,
     slider_of,
     tabs_of,
 )
 from tui.bundles.table import bundle_value, tree_lines
-from tui.bundles.words import curve_title, flow_picture, forecast_lines, hint_text, status_texts
-from tui.drawing.flow_cells import FlowPicture
+from tui.bundles.words import forecast_lines, hint_text, status_texts
 from tui.kit.background import in_background, run_beside
+from tui.kit.flow_panel import FlowPanel
 from tui.kit.footer import KeyFooter, key_hints_with_back
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable, RowsTable
-from tui.kit.plain_text import PlainStatic, assembled, plain, set_subtitle, set_title
+from tui.kit.plain_text import PlainStatic, assembled, plain, set_title
 from tui.kit.prompt import Prompt
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screens import TableScreen
@@ -78,8 +77,6 @@ class BundlesScreen(TableScreen):
     chosen: var[int] = var(0)
     cycles: var[Cycles | None] = var(None)
     forecast: var[tuple[Line, ...]] = var(())
-    picture: var[FlowPicture | None] = var(None)
-    no_picture: var[str] = var("")
 
     def __init__(self, state: ClusterState, namespace: str, colours: Palette, *, ascii_only: bool = False) -> None:
         super().__init__()
@@ -104,9 +101,7 @@ class BundlesScreen(TableScreen):
         with Container(id="panels"):
             yield RowsTable(id="tree", classes="panel")
             yield WordsPanel(id="forecast", classes="panel").data_bind(said=cls.forecast)
-            yield FlowPanel(id="curve", classes="panel", ascii_only=ascii_only).data_bind(
-                cls.picture, cls.colours, words=cls.no_picture
-            )
+            yield FlowPanel(id="curve", classes="panel", ascii_only=ascii_only).data_bind(cls.colours)
         yield CycleSlider(id="slider", ascii_only=ascii_only).data_bind(cls.cycles, cls.colours)
         yield Prompt(id="prompt")
         yield KeyFooter(id="keys")
@@ -347,14 +342,7 @@ class BundlesScreen(TableScreen):
     def _show_curve(self) -> None:
         assert self.view is not None
         curve = curve_after(self.view, self.shown_tree.algorithm, self.cycle, self._marked, self.rule)
-        panel = self.query_one(FlowPanel)
-        set_title(panel, curve_title(curve, self._marked))
-        if isinstance(curve, Rejection):
-            self.picture, self.no_picture = None, curve.message
-        else:
-            self.picture, self.no_picture = flow_picture(curve), ""
-        label = "no traffic" if self.picture is None else "area: messages, line: bytes, both in terms of their limits"
-        set_subtitle(panel, f"{label} ╌")
+        self.query_one(FlowPanel).show_curve(curve, self._marked)
 
     def say(self, kind: str, text: str) -> None:
         self.sentence = kind, text

@@ -67,8 +67,8 @@ def placed_columns(rows: Sequence[BundleRow], width: int) -> Columns:
     columns = (
         Column("bundle", " bundle", 1 + room.guide + RANGE_CELLS, left=True),
         Column("topics", "topics", room.topics),
-        Column("msgs_per_sec", "in+out/s", 9 if room.numbers else 0),
-        Column("bytes_per_sec", "bytes/s", 13 if room.numbers else 0),
+        Column("msgs_per_sec", "in+out/s", 10 if room.numbers else 0),
+        Column("bytes_per_sec", "bytes/s", 12 if room.numbers else 0),
         Column("load", " load" if room.reason else "", room.bar, left=True),
         Column("share_of_limit", "limit", SHARE_CELLS),
         Column("reason", " of" if room.reason else "", room.reason, left=True),
@@ -128,7 +128,7 @@ def tree_line(
     if columns.topics:
         text.append(f" {quantity(row.topics):>5}")
     if columns.numbers:
-        rates = f"{quantity(row.msgs_per_sec):>9}{bytes_per_sec(row.bytes_per_sec):>12} "
+        rates = f"{quantity(row.msgs_per_sec):>10}{bytes_per_sec(row.bytes_per_sec):>11} "
         text.append(rates, dim)
     nearest = row.nearest
     colour = _colour(row, colours)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from engine.bundles.curve import CurvePoints, FlowCurve
 from engine.bundles.occupancy import CountedOccupancy
 from engine.bundles.plan import SplitWarning, WarningCode
 from engine.errors import Rejection
 from engine.text import counted
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
-from engine.views.bundles.words import NO_RUNS, assumed_text, curve_texts, span_text, topics_text
+from engine.views.bundles.words import NO_RUNS, assumed_text, span_text, topics_text
 from engine.views.failover.splits import SplitOption
-from tui.drawing.flow_cells import FlowPicture
-from tui.kit.wording import Line, bytes_per_sec, in_out_rate, quantity, safe_name
+from tui.kit.wording import Line, bytes_per_sec, in_out_rate, safe_name
 
 SHORT_NAMES: Final = {
     "range_equally_divide": "range",
@@ -32,7 +28,7 @@ def status_texts(view: BalanceView) -> tuple[str, ...]:
     """The question in words, longest first."""
     question = view.question
     growth = f"traffic x{question.growth_per_cycle:g} a cycle" if question.growth_per_cycle != 1 else "steady traffic"
-    brokers = counted(question.brokers, "broker")
+    brokers = f"{counted(question.brokers, 'broker')} assumed"  # no answer says how many there are
     load = f"{topics_text(view)}, {in_out_rate(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
     manager = f"{question.load_manager} load manager" + " · as if automatic splits were on" * question.as_if_on
     return (
@@ -71,7 +67,7 @@ def _coming(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> Iterator[L
             yield f"{counted(frame.over, 'bundle')} above a limit all the same", "warn"
         return
     yield f"{coming.range_text} splits next", "head"
-    yield f"in cycle {coming.cycle}, {span_text(coming.at_seconds)} from now ({coming.at_seconds:g} s)", "text"
+    yield f"in cycle {coming.cycle}, {span_text(coming.at_seconds)} from now ({coming.at_seconds:,.0f} s)", "text"
     yield f"why: {coming.why}", "text"
     yield coming.sentence, "good"
 
@@ -156,74 +152,6 @@ def share_text(share: float) -> str:
     if 0 < share < 0.005:
         return "<1%"
     return f"{share * 100:.0f}%" if share < 9.995 else ">999%"
-
-
-def curve_title(curve: FlowCurve | Rejection, range_text: str) -> str:
-    """The title of the curve's panel: the bundle, the rule and its cuts."""
-    if isinstance(curve, Rejection):
-        return f"flow of {range_text}"
-    rule = "merged rule" if curve.rule == "merged" else "rule as first proposed, which no Pulsar has"
-    return f"flow of {range_text}, {rule}: {curve_texts(curve)[0]}"
-
-
-PAST_ANY_LIMIT: Final = 2.0
-"""The share of any traffic where the limit is 0 or less."""
-
-
-def share_of(value: float, limit: float) -> float:
-    """A sum in terms of its limit.
-
-    >>> share_of(20.0, 40.0), share_of(0.0, 0.0), share_of(1.0, 0.0)
-    (0.5, 0.0, 2.0)
-    """
-    if limit > 0:
-        return value / limit
-    return PAST_ANY_LIMIT if value > 0 else 0.0
-
-
-def flow_picture(curve: FlowCurve) -> FlowPicture:
-    """What is drawn of a curve: cuts inside the bundle, each once, and the pieces between them."""
-    cuts = tuple(sorted({cut.position for cut in curve.cuts if cut.inside}))
-    merged = curve.rule == "merged"
-    hashes, msgs, octets = _columns(curve)
-    return FlowPicture(
-        lower=curve.bundle.lower,
-        upper=curve.bundle.upper,
-        hashes=hashes,
-        msgs=tuple(share_of(value, curve.msg_limit) for value in msgs),
-        octets=tuple(share_of(value, curve.byte_limit) for value in octets),
-        cuts=cuts,
-        restarts=merged,
-        gate=share_of(curve.gate_msgs_per_sec, curve.msg_limit) if merged and not cuts else 0.0,
-        msg_label=f"{quantity(curve.msg_limit)}/s",
-        byte_label=bytes_per_sec(curve.byte_limit),
-        labels=_pieces(curve, cuts, hashes),
-    )
-
-
-def _columns(curve: FlowCurve) -> tuple[tuple[int, ...], Sequence[float], Sequence[float]]:
-    """The hashes, and both sums since the last cut."""
-    points = curve.points
-    if isinstance(points, CurvePoints):
-        return tuple(points.hashes.tolist()), points.piece_msgs_per_sec.tolist(), points.piece_bytes_per_sec.tolist()
-    return (
-        tuple(point.hash for point in points),
-        [point.piece_msgs_per_sec for point in points],
-        [point.piece_bytes_per_sec for point in points],
-    )
-
-
-def _pieces(curve: FlowCurve, cuts: tuple[int, ...], hashes: tuple[int, ...]) -> tuple[str, ...]:
-    ends = (curve.bundle.lower, *cuts, curve.bundle.upper + 1)
-    points = curve.points
-    rates = (
-        points.msgs_per_sec.tolist() if isinstance(points, CurvePoints) else [point.msgs_per_sec for point in points]
-    )
-    labels = []
-    for lower, upper in pairwise(ends):
-        low, high = bisect_left(hashes, lower), bisect_left(hashes, upper)
-        labels.append(f"{counted(high - low, 'topic')} · {quantity(sum(rates[low:high]))}/s")
-    return tuple(labels)
 
 
 TOPICS_SHOWN: Final = 3

@@ -61,6 +61,13 @@ class NamedClusters:
         recent = [name for name in _recent() if name in known]
         return tuple(dict.fromkeys((*recent, *known)))
 
+    def why_none(self) -> str:
+        config = configured()
+        if config.problems:
+            return f"{config.path}: {config.problems[0]}"
+        where = config.path or "the file that RINGSIDE_CONFIG names"
+        return f"no cluster has a name; write [clusters.NAME] with its url into {where}"
+
     def opening(self, name: str) -> Opening:
         """Open one. Raises ``InputError`` for what its settings name and cannot be used."""
         from tui.sources.cluster.redaction import Secret

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
-from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from themes.palettes import Palette, hex_colour
+from themes.palettes import Palette
 from tui.drawing.canvas import BOLD, DIM, Canvas
-from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack
+from tui.drawing.colour import NO_COLOUR, letter_style, mix, pack
 from tui.drawing.glyphs import Glyphs, glyphs_of
 
 LETTERS: Final = 26
@@ -117,8 +116,6 @@ def shares_bar(parts: Sequence[tuple[int, int]], width: int, palette: Palette) -
         if palette.mono:
             text.append(letter * cells)
             continue
-        colour = palette.consumer_colour(number)
-        style = Style(color=hex_colour(contrasting(colour)), bgcolor=hex_colour(colour))
-        text.append(letter.ljust(cells), style)
+        text.append(letter.ljust(cells), letter_style(palette, number))
     text.append(" " * (width - before))
     return text

@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from rich.color import Color, ColorSystem
+from rich.style import Style
 
-from themes.palettes import Depth, Palette, Rgb
+from themes.palettes import Depth, Palette, Rgb, hex_colour
 
 IntArray = npt.NDArray[np.int64]
 NO_COLOUR = -1
@@ -93,6 +94,14 @@ def readable(ink: Rgb, grounds: Sequence[Rgb], least: float = LEAST_CONTRAST) ->
     end = contrasting(grounds[0])
     tried = (mix(ink, end, step / 20) for step in range(20))
     return next((colour for colour in tried if min(contrast(colour, ground) for ground in grounds) >= least), end)
+
+
+def letter_style(palette: Palette, number: int) -> Style:
+    """How the letter of a consumer is read best: black or white on its colour, as in the ring."""
+    if palette.mono:
+        return Style(bold=True)
+    colour = palette.consumer_colour(number)
+    return Style(color=hex_colour(contrasting(colour)), bgcolor=hex_colour(colour), bold=True)
 
 
 def shades(inks: tuple[Rgb, ...], palette: Palette, levels: int) -> IntArray:

@@ -8,7 +8,6 @@ from typing import Final
 
 from msgspec import Struct
 from rich.cells import cell_len
-from rich.style import Style
 from rich.text import Text
 
 from engine.views.failover.model import ConsumerRow
@@ -77,12 +76,12 @@ class Cells(Struct, frozen=True):
 
     def text(self, row: ConsumerRow, column: Column) -> Text:
         """One cell, exactly ``column.width`` wide."""
-        colour = Style.parse(hex_colour(self.colours.consumer_colour(row.colour)))
-        dim = Style.parse(hex_colour(self.colours.dim))
+        colour = hex_colour(self.colours.consumer_colour(row.colour))
+        dim = hex_colour(self.colours.dim)
         if column.key in REPORTED_ORDER:
             return reported_cell(row.reported, column, self.colours, self.rows)
         if column.key == "tag":
-            return tag_cell(row.tag, row.reported, column.width, self.colours, colour)
+            return tag_cell(row.tag, row.colour, row.reported, column.width, self.colours)
         if column.key == "bar":
             return Text(self._bar(row, column.width - 1) + " ", colour, no_wrap=True)
         if column.key == "name":

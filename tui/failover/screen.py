@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual import on
@@ -11,12 +12,13 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.reactive import var
 from textual.widget import Widget
+from textual.widgets import Tree
 
 from engine.cluster.commands import AddConsumer, SetSetting
 from engine.config import FLAG
 from engine.errors import Rejection
 from engine.names import PARTITION_SUFFIX
-from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
+from engine.views.failover.model import BundleNode, ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
 from engine.views.failover.ring import heir_of
 from engine.views.reported.model import Comparison
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
@@ -33,6 +35,7 @@ from tui.failover.words import (
     state_hint,
     with_notice,
 )
+from tui.kit.background import in_background, run_beside
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import RING_LEGEND, HelpScreen, KeyHelp
 from tui.kit.list_panel import ListPanel, kept, stepped
@@ -142,6 +145,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         self.namespaces = view.namespaces
         set_title(self.query_one(BundleTree), bundles_title(view.brokers))
         self.event_lines = happened(view.events, view.reported)
+        self.call_after_refresh(self._draw_flow)
 
     def show_change(self) -> None:
         self.query_one(RingPanel).flash()
@@ -151,6 +155,28 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     def hint_with(self, notice: str) -> str:
         return with_notice(self.now, notice)
+
+    @on(Tree.NodeHighlighted)
+    def _draw_flow(self) -> None:
+        """Where bundles have the room, draw the traffic of the marked one along its hashes."""
+        tree = self.query_one(BundleTree)
+        marked = tree.cursor_node.data if tree.cursor_node is not None else None
+        # Of one that was split its own range: that shows where it was cut.
+        bundle = marked if isinstance(marked, BundleNode) else tree.marked_bundle()
+        if self.has_class("-bundles-only") and bundle is not None and bundle.reported is None:
+            run_beside(self, partial(self._flow_of, bundle.namespace, bundle.range_text), group="flow", exclusive=True)
+
+    async def _flow_of(self, namespace: str, range_text: str) -> None:
+        from engine.views.bundles.view import curve_of
+        from tui.kit.flow_panel import FlowPanel
+
+        state = self.store.timeline.state
+        curve = await in_background(lambda: curve_of(state, namespace, range_text))
+        if not self.query(FlowPanel):  # imported and made when it is first needed
+            panel = FlowPanel(id="curve", classes="panel", ascii_only=self.ascii_only)
+            self.watch(self, "colours", lambda colours: setattr(panel, "colours", colours))
+            await self.query_one("#side").mount(panel, after="#bundles")
+        self.query_one(FlowPanel).show_curve(curve, range_text)
 
     # consumers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.views.failover.model import RuleInForce, StatusView
 from tui.failover.words import flag_text
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part, step_part
 from tui.kit.wording import namespace_suffix, safe_name, shorten_middle
 
 
@@ -38,7 +38,7 @@ def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
         (0, rule, rule_style),
         (1, f"{GAP}{flag_text(status)}", flag_style),
         (6, f"{GAP}Pulsar {status.release}", ""),
-        (2, f"{GAP}step {status.step}/{status.steps}", ""),
+        step_part(status.step, status.steps),
         (10, f"{GAP}seed {status.seed}", "$dim"),
         (7, f"{GAP}{safe_name(status.source)}", "$dim"),
         saved_part(saved, status.steps, 8),

@@ -77,7 +77,8 @@ def _flag_advice(view: DashboardView) -> str:
         return f"Press c to use {other}: better, {shares_text(verdict)}. f says why."
     if verdict.judgement == "worse":
         return f"With c, {other} would be worse: {shares_text(verdict)}. a adds a consumer, f says why."
-    return f"With c, {other} would change nothing. a adds a consumer, f says why."
+    shares = "move partitions and leave the shares" if verdict.moved else "change nothing"
+    return f"With c, {other} would {shares}. a adds a consumer, f says why."
 
 
 def _alone(view: DashboardView) -> ConsumerRow | None:
@@ -97,15 +98,15 @@ def _happened(event: EventLine, view: DashboardView) -> str:
     if not event.partitions:
         return f"{words}: done."
     if not event.moved:
-        alone = event.verdict is not None and not event.verdict.after.consumers
-        return (
-            f"{words}: {judgement_word(event.verdict.judgement) if alone and event.verdict else unmoved_text(event)}."
-        )
+        verdict = event.verdict
+        alone = verdict is not None and not verdict.after.consumers
+        return f"{words}: {judgement_word(verdict.judgement, 0) if alone and verdict else unmoved_text(event)}."
     moved = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved"
     enough = enough_text(event)
     if event.verdict is None:
         return f"{words}: {moved}, {enough}."
-    return f"{words}: {judgement_word(event.verdict.judgement)}, {shares_text(event.verdict)}. {moved}, {enough}."
+    word = judgement_word(event.verdict.judgement, event.moved)
+    return f"{words}: {word}, {shares_text(event.verdict)}. {moved}, {enough}."
 
 
 def _next(event: EventLine, view: DashboardView) -> str:
@@ -186,17 +187,7 @@ def flag_unknown(status: StatusView) -> str:
 
 def foot_text(foot: TableFoot) -> str:
     """The line below the consumer table."""
-    if foot.consumers == 0:
-        return "nobody is connected"
-    parts = [counted(foot.partitions, "partition"), out_rate(foot.msgs_per_sec)]
-    if foot.max_over_mean_partitions:
-        ratios = [f"partitions {foot.max_over_mean_partitions:.2f}"]
-        ratios += [f"ring {foot.max_over_mean_ring_share:.2f}"] if foot.max_over_mean_ring_share else []
-        ratios += [f"traffic {foot.max_over_mean_rate:.2f}"] if foot.max_over_mean_rate else []
-        parts.append(f"{BUSIEST}: {', '.join(ratios)}")
-    if foot.idle_consumers:
-        parts.append(f"{foot.idle_consumers:,} idle")
-    return " · ".join(parts)
+    return _own_texts(foot)[0]
 
 
 def foot_texts(foot: TableFoot, reported: ReportedView | None = None) -> tuple[str, ...]:
@@ -213,12 +204,14 @@ def foot_texts(foot: TableFoot, reported: ReportedView | None = None) -> tuple[s
 
 def _own_texts(foot: TableFoot) -> tuple[str, ...]:
     if foot.consumers == 0:
-        return (foot_text(foot),)
-    ratios = {"ring": foot.max_over_mean_ring_share, "traffic": foot.max_over_mean_rate}
-    known = {of: ratio for of, ratio in ratios.items() if ratio}  # 0: nothing to divide
+        return ("nobody is connected",)
+    amounts = f"{counted(foot.partitions, 'partition')} · {out_rate(foot.msgs_per_sec)}"
     idle = f" · {foot.idle_consumers:,} idle" if foot.idle_consumers else ""
     partitions = foot.max_over_mean_partitions
-    named = ", ".join(f"{of} {ratio:.2f}" for of, ratio in {"partitions": partitions, **known}.items())
+    if not partitions:
+        return (f"{amounts}{idle}",)
+    ratios = {"ring": foot.max_over_mean_ring_share, "messages": foot.max_over_mean_rate}
+    known = {of: ratio for of, ratio in ratios.items() if ratio}  # 0: nothing to divide
+    named = f"{BUSIEST}: {', '.join(f'{of} {ratio:.2f}' for of, ratio in {'partitions': partitions, **known}.items())}"
     short = [f"{BUSIEST_SHORT} {partitions:.1f}", *(f"{of} {ratio:.1f}" for of, ratio in known.items())]
-    shorter = (f"{BUSIEST}: {named}", ", ".join(short), ", ".join(short[:2]))
-    return foot_text(foot), *(f"{text}{idle}" for text in shorter)
+    return tuple(f"{text}{idle}" for text in (f"{amounts} · {named}", named, ", ".join(short), ", ".join(short[:2])))

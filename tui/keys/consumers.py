@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from rich.cells import cell_len
-from rich.style import Style
 from rich.text import Text
 
 from engine.views.keys.model import KeyConsumerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
+from tui.drawing.colour import letter_style
 from tui.drawing.glyphs import glyphs_of
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.list_panel import RowForm
@@ -85,17 +85,17 @@ class KeyCells:
 
     def text(self, row: KeyConsumerRow, column: Column) -> Text:
         """One cell, exactly ``column.width`` wide."""
-        colour = Style.parse(hex_colour(self.colours.consumer_colour(row.colour)))
+        colour = hex_colour(self.colours.consumer_colour(row.colour))
         dim = hex_colour(self.colours.dim)
         if column.key in REPORTED_ORDER:
             return reported_cell(row.reported, column, self.colours, self.rows)
         match column.key:
             case "tag" if row.reported is not None:
-                return tag_cell(row.tag, row.reported, column.width, self.colours, colour)
+                return tag_cell(row.tag, row.colour, row.reported, column.width, self.colours)
             case "tag":
                 text = Text(BYSTANDER if row.bystander else " ", f"bold {hex_colour(self.colours.warn)}", no_wrap=True)
-                text.append(row.tag.ljust(column.width - 1), colour + Style(bold=True))
-                return text
+                text.append(row.tag, letter_style(self.colours, row.colour))
+                return text.append(" " * (column.width - 1 - len(row.tag)))
             case "bar":
                 share = row.share / self.largest if self.largest > 0 else 0.0
                 bar = bar_text(share, column.width - 1, glyphs_of(self.ascii_only))

@@ -12,6 +12,7 @@ from engine.text import counted
 from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, WaitRow
 from engine.views.reported.model import ReportedView, ReportedWait
 from themes.palettes import Palette, hex_colour
+from tui.drawing.colour import letter_style
 from tui.keys.words import key_shown, keys_shown
 from tui.kit.columns import REPORTED_SIGN, Column, Columns, Value
 from tui.kit.reported import name_at, pair_words, seen_text
@@ -76,8 +77,7 @@ def append_tag(text: Text, position: int, rows: Sequence[KeyConsumerRow], colour
     """The letter tag of a consumer in its colour, a dash for nobody; in ``width`` cells where that is more."""
     row = rows[position] if 0 <= position < len(rows) else None
     tag = row.tag if row is not None else "-"
-    style = f"bold {hex_colour(colours.consumer_colour(row.colour))}" if row is not None else hex_colour(colours.dim)
-    text.append(tag, style)
+    text.append(tag, letter_style(colours, row.colour) if row is not None else hex_colour(colours.dim))
     text.append(" " * max(0, width - len(tag)))
     return tag
 

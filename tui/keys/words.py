@@ -171,21 +171,20 @@ def keys_foot_texts(foot: KeysFoot) -> tuple[str, ...]:
     if not foot.consumers:
         return ("nobody is connected",)
     ratios = (foot.max_over_mean_slots, foot.max_over_mean_keys, foot.max_over_mean_messages)
-    named = ", ".join(
-        f"{name} {ratio:.2f}" for name, ratio in zip(("slots", "keys", "msgs"), ratios, strict=True) if ratio
-    )
+    known = [(name, ratio) for name, ratio in zip(("slots", "keys", "msgs"), ratios, strict=True) if ratio]
+    named = ", ".join(f"{name} {ratio:.2f}" for name, ratio in known)
+    short = " ".join(f"{name.rstrip('s')} {ratio:.1f}" for name, ratio in known)
     idle = f" · {foot.idle_consumers:,} idle" if foot.idle_consumers else ""
     gap = f" · {foot.unowned_slots:,} unowned" if foot.unowned_slots else ""
     waiting = f" · {foot.waiting:,} wait" if foot.waiting else ""
     amounts = f"{counted(foot.keys, 'key')} · {counted(foot.messages, 'message')}{waiting}"
     unowned = f" · {counted(foot.unowned_slots, 'slot')} unowned" if foot.unowned_slots else ""
-    bare = " ".join(f"{ratio:.2f}" for ratio in ratios if ratio)
     return (
         f"{amounts} · {BUSIEST}: {named}{idle}{unowned}",
         f"{quantity(foot.keys)} keys · {BUSIEST_SHORT}: {named}{idle}{gap}",
         f"{BUSIEST_SHORT}: {named}{idle}{gap}",
-        f"{BUSIEST_SHORT} {bare}{idle}{gap}",
-        f"{BUSIEST_SHORT} {bare}{idle}",
+        f"{BUSIEST_SHORT} {short}{idle}",
+        f"{BUSIEST_SHORT} {short}",
     )
 
 
@@ -274,7 +273,7 @@ def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
     owner = safe_name(why.owner.name) if why.owner is not None else "nobody: its messages wait"
     remarks = [
         Remark("key", key_shown(answer.text)),
-        Remark("owner", owner, main=True),
+        Remark("owner", owner, main=True, role="active" if why.owner is not None else "warn"),
         *([Remark("partition", answer.path.sentence)] if answer.path is not None else []),
         Remark("rule", answer.sentence),
         Remark("waits", answer.obstacle or _free_way(why)),

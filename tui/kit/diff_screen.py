@@ -30,7 +30,7 @@ from tui.kit.verdict_words import judgement_colour, verdict_text
 
 
 class DiffScreen(TableDialog):
-    """The last step first; ``[`` and ``]`` choose an earlier or later beginning, ``c`` tries the other rule."""
+    """The last step first, the other rule where there is none; ``[`` and ``]`` choose another beginning."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "dismiss('')", "Close", show=False),
@@ -65,14 +65,19 @@ class DiffScreen(TableDialog):
         return ring
 
     def on_mount(self) -> None:
-        self.action_since(0)
+        if self._store.timeline.cursor:
+            self.action_since(0)
+        else:
+            self.action_rule()
         self.table.focus()
 
     def action_since(self, by: int) -> None:
         """Compare another step with the cursor."""
         now = self._store.timeline.cursor
-        self.since = min(max(self.since + by, 0), max(now - 1, 0))
-        names = (f"step {self.since}", f"step {now}") if now else ("", "")
+        if not now:
+            return
+        self.since = min(max(self.since + by, 0), now - 1)
+        names = f"step {self.since}", f"step {now}"
         self._show(self._store.shown.change_since(self.since), names, self._store.shown.views_since(self.since))
 
     def action_rule(self) -> None:
@@ -91,8 +96,8 @@ class DiffScreen(TableDialog):
     def _show(self, change: ChangeView | None, names: tuple[str, str], views: Callable[[], Sides]) -> None:
         self.change = change
         box, head = self.query_one(".dialog"), self.query_one("#head", PlainStatic)
-        what = " → ".join(names) if any(names) else "no step was taken yet"
-        self.query_one("#sides").display = change is not None and any(names)
+        what = " → ".join(names)
+        self.query_one("#sides").display = change is not None
         if change is None:
             set_title(box, what)
             head.update("one of the two states does not have this subscription")
@@ -101,11 +106,9 @@ class DiffScreen(TableDialog):
         set_title(box, f"{what}: {counted(len(change.rows), things)}")
         head.update(verdict_text(change.verdict, change.noun))
         head.styles.color = hex_colour(judgement_colour(change.verdict.judgement, self._colours))
-        columns = ("A", "B") if any(names) else ("from", "to")
-        self.show_rows(change.rows, handover_lines(change.noun, columns), handover_value, handover_texts)
-        if any(names):
-            # Views of very many topics take longer than a key may: the table is there first.
-            run_beside(self, partial(self._draw, names, views), group="rings", exclusive=True)
+        self.show_rows(change.rows, handover_lines(change.noun, ("A", "B")), handover_value, handover_texts)
+        # Views of very many topics take longer than a key may: the table is there first.
+        run_beside(self, partial(self._draw, names, views), group="rings", exclusive=True)
 
     async def _draw(self, names: tuple[str, str], views: Callable[[], Sides]) -> None:
         for side, name, view in zip(("a", "b"), names, await in_background(views), strict=True):

@@ -25,6 +25,7 @@ from tui.kit.wording import (
     BUSIEST,
     BUSIEST_SHORT,
     NOBODY,
+    UNKNOWN,
     fit,
     judgement_word,
     percent,
@@ -201,18 +202,19 @@ def _loss_columns(rows: Sequence[LossRow], width: int, noun: str) -> Columns:
     whole = max(max((len(row.name) for row in rows), default=5), len("if this goes")) + 2
     name = NameColumn("if this goes", whole, min(whole, 20), 14)
     always = (
-        Column("verdict", "verdict", 10, left=True),
+        Column("verdict", "verdict", 12, left=True),
         Column("rate", "most msg", 10),
         Column("busiest", "busiest then", 14, True, 40),
     )
     others = (
         Column("ratio", BUSIEST_SHORT, 12),
+        Column("rate ratio", "by messages", 12),
         Column("moved", "moved", 8),
         Column("items", f"{noun}s", 11),
         Column("heirs", "heirs", 7),
         Column("idle", "idle", 6),
     )
-    order = ("verdict", "name", "items", "moved", "heirs", "busiest", "rate", "ratio", "idle")
+    order = ("verdict", "name", "items", "moved", "heirs", "busiest", "rate", "ratio", "rate ratio", "idle")
     return fitting(width, name, always, others, order)
 
 
@@ -225,7 +227,8 @@ def _loss_value(row: LossRow, key: str) -> Value:
         "heirs": row.heirs,
         "busiest": row.busiest or NOBODY,
         "rate": row.busiest_msgs or row.busiest_items,
-        "ratio": row.max_over_mean_rate or row.max_over_mean,
+        "ratio": row.max_over_mean,
+        "rate ratio": row.max_over_mean_rate,
         "idle": row.idle,
     }
     return values[key]
@@ -235,19 +238,19 @@ def _loss_cell(row: LossRow, column: Column, colours: Palette) -> Text:
     match column.key:
         case "verdict":
             style = hex_colour(judgement_colour(row.judgement, colours))
-            return Text(judgement_word(row.judgement).ljust(column.width), style, no_wrap=True)
+            return Text(judgement_word(row.judgement, row.moved).ljust(column.width), style, no_wrap=True)
         case "name":
             return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
         case "busiest":
             who = NOBODY if row.busiest is None else safe_name(row.busiest)
             return Text(fit(who, column.width - 1) + " ", no_wrap=True)
-    ratio = row.max_over_mean_rate or row.max_over_mean
     text = {
         "items": f"{row.items:,}",
         "moved": f"{row.moved:,}",
         "heirs": f"{row.heirs:,}",
         "rate": quantity(row.busiest_msgs) if row.busiest_msgs else f"{row.busiest_items:,}",
-        "ratio": f"{ratio:.2f}",
+        "ratio": f"{row.max_over_mean:.2f}",
+        "rate ratio": f"{row.max_over_mean_rate:.2f}" if row.max_over_mean_rate else UNKNOWN,
         "idle": f"{row.idle:,}",
     }[column.key]
     return Text(text.rjust(column.width - 1) + " ", no_wrap=True)

@@ -21,6 +21,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.memo import LazyRows
+from themes.palettes import hex_colour
 from tui.kit.background import Computing, run_beside
 from tui.kit.bindings import Binding
 from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, places_in_order
@@ -160,7 +161,7 @@ class LineTable(ScrolledLines, can_focus=True, inherit_bindings=False):
             return Strip.blank(width, base)
         if index == self.cursor:
             style = base + self.get_component_rich_style("line-table--cursor")
-            return self._strip(self.lines.line(index, width), width, style)
+            return _legible(self._strip(self.lines.line(index, width), width, style))
         return self._strip(self.lines.line(index, width), width, base)
 
     def _strip(self, text: Text, width: int, style: Style) -> Strip:
@@ -168,6 +169,23 @@ class LineTable(ScrolledLines, can_focus=True, inherit_bindings=False):
             text = Text(text.plain, no_wrap=True)
         segments = list(text.render(self.app.console, end=""))
         return Strip(Segment.apply_style(segments, style)).adjust_cell_length(width, style)
+
+
+def _legible(strip: Strip) -> Strip:
+    """The marked row without letters that its ground swallows; bars keep their colours."""
+    return Strip([_legible_segment(segment) for segment in strip], strip.cell_length)
+
+
+def _legible_segment(segment: Segment) -> Segment:
+    text, style = segment.text, segment.style
+    if style is None or style.color is None or style.bgcolor is None or not any(map(str.isalnum, text)):
+        return segment
+    from tui.drawing.colour import legible  # numpy is loaded after the first frame
+
+    ink, ground = style.color.triplet, style.bgcolor.triplet
+    if ink is None or ground is None:
+        return segment
+    return Segment(text, style + Style(color=hex_colour(legible(ink, ground))))
 
 
 ALL_COLUMNS_CELLS: Final = 2_000

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
-from rich.style import Style
 from rich.text import Text
 
 from engine.diagnosis.limits import Setting
@@ -23,6 +22,7 @@ from engine.views.reported.model import (
     SeenTime,
 )
 from themes.palettes import Palette, hex_colour
+from tui.drawing.colour import letter_style
 from tui.kit.columns import REPORTED_SIGN, Column, Value
 from tui.kit.wording import known, quantity, safe_name
 
@@ -272,9 +272,9 @@ def reported_value(consumer: ReportedConsumer | None, key: str) -> Value:
     return consumer.permits if key == "permits" else consumer.unacked
 
 
-def tag_cell(tag: str, consumer: ReportedConsumer | None, width: int, colours: Palette, style: Style) -> Text:
-    """Return the letters of a consumer, after a sign where it cannot be served."""
+def tag_cell(tag: str, number: int, consumer: ReportedConsumer | None, width: int, colours: Palette) -> Text:
+    """Return the letters of a consumer with this number on its colour, after a sign where it cannot be served."""
     blocked = consumer is not None and bool(consumer.obstacles)
     text = Text(BLOCKED_SIGN if blocked else " ", f"bold {hex_colour(colours.bad)}", no_wrap=True)
-    text.append(tag.ljust(width - 1), style + Style(bold=True))
-    return text
+    text.append(tag, letter_style(colours, number))
+    return text.append(" " * (width - 1 - len(tag)))

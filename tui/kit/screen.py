@@ -507,6 +507,9 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if not self.store.shown.key or self.store.shown.kind in ("producers", "scalable"):
             self.complain("there is no subscription whose steps could be compared")
             return
+        if not self.store.timeline.cursor and not self.store.shown.has_other_rule:
+            self.complain("no step was taken yet that could be compared")
+            return
         from tui.kit.diff_screen import DiffScreen
 
         self.app.push_screen(DiffScreen(self.store, self.colours, ascii_only=self.ascii_only))

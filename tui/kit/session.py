@@ -96,6 +96,9 @@ class Contexts(Protocol):
     def names(self) -> Sequence[str]:
         """Those that were opened last come first."""
 
+    def why_none(self) -> str:
+        """Say why there is no name: what is wrong with the user's settings, or what to write there."""
+
     def opening(self, name: str) -> Opening:
         """Open one of them. Raises ``InputError``."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from msgspec.structs import replace
 
 from engine.cluster.commands import Command
-from engine.cluster.state import ClusterState, Subscription, shown_places
+from engine.cluster.state import ClusterState, Subscription, behaviour_in, shown_places
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Verdict, carried_out, flag_change
 from engine.errors import Rejection
@@ -30,7 +30,7 @@ from engine.views.reported.model import Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, subscription_view
 from engine.views.reported.trends import Trends
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
-from tui.kit.wording import namespace_suffix, safe_name
+from tui.kit.wording import namespace_suffix, safe_name, short_topic
 
 if TYPE_CHECKING:
     from engine.cluster.keys.state import KeySubscription
@@ -65,6 +65,7 @@ class Places:
         self.keys: Final = all_places(shown_places(state), others)
         listed: tuple[Subscription | KeySubscription, ...] = (*state.subscriptions, *state.key_subscriptions)
         self._names = [(subscription.namespace, subscription.name) for subscription in listed]
+        self._topics = [subscription.topics for subscription in listed]
         self._first_keys = len(state.subscriptions)
         self._first_producers = len(listed)
         self._first_scalable = len(listed) + len(state.producer_topics)
@@ -89,12 +90,17 @@ class Places:
         return self.others[place - self._first_other] if self.kind(place) == "reported" else None
 
     def title(self, place: int) -> str:
-        """Return the name at a place, with its namespace where several have this name."""
+        """Return the name at a place; where several have this name, with what it reads or its namespace."""
         key = self.keys[place]
         if key == BUNDLES:
             return "the bundles"
-        namespace = self.name(place)[0]
-        return safe_name(key) + (namespace_suffix(key, namespace, self.keys) if namespace else "")
+        namespace, name = self.name(place)
+        suffix = namespace_suffix(key, namespace, self.keys) if namespace else ""
+        topics = self._topics[place] if place < len(self._topics) else ()
+        if not suffix or not topics:
+            return safe_name(key) + suffix
+        first, *others = topics
+        return f"{safe_name(name)} on {short_topic(first)}{f' and {len(others):,} more' if others else ''}"
 
     def name(self, place: int) -> tuple[str, str]:
         """Return namespace and name of a subscription, or "" and the name of a topic with producers."""
@@ -297,6 +303,11 @@ class Shown:
 
         timeline = self.timeline
         return change_view(timeline.state_at(min(step, timeline.cursor)), timeline.state, self.key)
+
+    @property
+    def has_other_rule(self) -> bool:
+        """Whether consistent hashing of Failover can be turned on or off for what is shown."""
+        return self.kind == "failover" and behaviour_in(self.timeline.state).knows_failover_consistent_hashing
 
     def change_of_rule(self) -> ChangeView | None:
         """Return what turning consistent hashing of Failover on or off would make of the shown subscription."""

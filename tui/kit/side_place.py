@@ -82,5 +82,6 @@ class SidePlace:
         if isinstance(answer, Rejection):
             self._say((Remark("no", answer.message, main=True, role="warn"),))
         else:
-            on = state.settings.activeConsumerFailoverConsistentHashing
+            keyed = self._store.shown.kind == "keys"
+            on = keyed or state.settings.activeConsumerFailoverConsistentHashing
             self._say(suggestion_remarks(question.kind, answer, question.goal, on=on))

@@ -103,6 +103,11 @@ def place_among(place: int, count: int) -> str:
     return f" [{place + 1}/{count} n p]" if count > 1 else ""
 
 
+def step_part(step: int, steps: int) -> Ranked:
+    """Which step is shown, of how many."""
+    return 2, f"{GAP}step {step}/{steps}" if steps else f"{GAP}no steps", ""
+
+
 def saved_part(saved: str, steps: int, rank: int) -> Ranked:
     """Say where steps are kept; that they could not be saved comes before nearly everything else."""
     if not_saved(saved):
@@ -115,7 +120,7 @@ def time_and_source(status: Timed, saved: str) -> list[Ranked]:
     """How a line ends where time passes: release, step and time stay longest, then where it is from and is kept."""
     return [
         (7, f"{GAP}Pulsar {status.release}", ""),
-        (2, f"{GAP}step {status.step}/{status.steps}", ""),
+        step_part(status.step, status.steps),
         (2, f"{GAP}{status.now_ms:,} ms", ""),
         (12, f"{GAP}seed {status.seed}", "$dim"),
         (8, f"{GAP}{safe_name(status.source)}" if status.source else "", "$dim"),

@@ -59,12 +59,20 @@ def carry_out(screen: Screen[Any], commands: Mapping[str, Typed], text: str) -> 
     return command.run(rest.strip())
 
 
-def choice(form: str, about: str, known: Mapping[str, Any], act: Callable[[Any], Rejection | None]) -> Typed:
-    """A command with a name behind it, or the beginning of one; ``act`` gets the value of the name."""
+NOTHING: Final = "there is nothing to choose from"
+
+
+def choice(
+    form: str, about: str, known: Mapping[str, Any], act: Callable[[Any], Rejection | None], none: str = NOTHING
+) -> Typed:
+    """A command with a name behind it, or the beginning of one; ``act`` gets the value of the name.
+
+    ``none``: what to say where there is no name.
+    """
     what = form.partition(" ")[0]
 
     def run(word: str) -> Rejection | None:
-        value = one_of(word, known, what)
+        value = one_of(word, known, what, none)
         return value if isinstance(value, Rejection) else act(value)
 
     return Typed(form, about, run, tuple(known))
@@ -81,7 +89,7 @@ def number(form: str, about: str, least: int, most: int, act: Callable[[int], Re
     return Typed(form, about, run)
 
 
-def one_of(word: str, known: Mapping[str, Any], what: str) -> Any | Rejection:
+def one_of(word: str, known: Mapping[str, Any], what: str, none: str = NOTHING) -> Any | Rejection:
     """The value of a name, or of the only one that begins so, whatever its case; refused with the names there are.
 
     >>> one_of("uni", {"UniformLoadShedder": 1, "AvgShedder": 2}, "shedder")
@@ -92,7 +100,7 @@ def one_of(word: str, known: Mapping[str, Any], what: str) -> Any | Rejection:
     if len(matches) == 1:
         return known[matches[0]]
     if not known:
-        return Rejection("UnknownName", f"{what}: there is nothing to choose from")
+        return Rejection("UnknownName", f"{what}: {none}")
     more = f" and {len(known) - NAMED:,} more" if len(known) > NAMED else ""
     names = ", ".join(safe_name(name) for name in islice(known, NAMED)) + more
     said = f"{safe_name(word)!r} is none of {names}" if word else f"name one of {names}"

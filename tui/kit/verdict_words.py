@@ -75,7 +75,7 @@ def moved_text(verdict: Verdict, noun: str = "partition") -> str:
 
 def verdict_text(verdict: Verdict, noun: str = "partition") -> str:
     """A verdict in one line, before the change is taken."""
-    return f"{judgement_word(verdict.judgement)}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
+    return f"{judgement_word(verdict.judgement, verdict.moved)}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
 
 
 def judgement_colour(judgement: Judgement, colours: Palette) -> Rgb:
@@ -88,13 +88,20 @@ HOT: Final = 0.5
 _ROWS: Final = 12
 
 
+WITHOUT_RING: Final = (
+    f"by the ring of {FLAG}=true; it is false here, where partitions are dealt out by index and only the order of names"
+    " counts"
+)
+"""What suggested names are worth where the flag is off."""
+
+
 def suggestion_remarks(kind: str, answer: Suggestion, goal: Goal, *, on: bool) -> tuple[Remark, ...]:
-    """A suggestion for the panel beside the screen; ``on`` is the present flag."""
+    """A suggestion for the panel beside the screen; ``on``: whether a ring is in force."""
     from engine.compare.names import Fit
     from engine.compare.sizes import Sizing
 
     if isinstance(answer, Fit):
-        return tuple(_names(answer, survive=goal.survive))
+        return (*_names(answer, survive=goal.survive), *(() if on else (Remark("but", WITHOUT_RING),)))
     if isinstance(answer, Sizing):
         return tuple(_numbers(kind, answer, goal))
     return _flag(answer, on=on)

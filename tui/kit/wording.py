@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -113,9 +113,11 @@ def fit(text: str, cells: int) -> str:
     return short + " " * (cells - cell_len(short))
 
 
-def judgement_word(judgement: Judgement) -> str:
-    """A verdict in words."""
-    return "no change" if judgement == "even" else judgement
+def judgement_word(judgement: Judgement, moved: int) -> str:
+    """A verdict in words; shares can stay as they are although ``moved`` items have another owner."""
+    if judgement != "even":
+        return judgement
+    return "same shares" if moved else "no change"
 
 
 UNKNOWN: Final = "–"
@@ -218,16 +220,16 @@ def enough_text(event: EventLine) -> str:
 
 def unmoved_text(event: EventLine, noun: str = "partition") -> str:
     """What to say about a step that moved nothing; more than that where consumers are missing."""
-    return _left_alone(event, noun) or "nothing moved"
+    return _left_alone(event, lambda items: f" of {counted(items, noun)}") or "nothing moved"
 
 
-def _left_alone(event: EventLine, noun: str = "partition") -> str:
-    """How many have no consumer, if that is what the step made better or worse; else ""."""
+def _left_alone(event: EventLine, of: Callable[[int], str]) -> str:
+    """How many ``of`` all have no consumer, if that is what the step made better or worse; else ""."""
     verdict = event.verdict
     if verdict is None or verdict.judged_by != "nobody":
         return ""
     left = verdict.after.items - verdict.after.owned
-    return f"{judgement_word(verdict.judgement)}: {left:,} of {counted(verdict.after.items, noun)} without a consumer"
+    return f"{judgement_word(verdict.judgement, 0)}: {left:,}{of(verdict.after.items)} without a consumer"
 
 
 def event_effect_short(event: EventLine) -> str:
@@ -235,14 +237,14 @@ def event_effect_short(event: EventLine) -> str:
     if event.partitions == 0 or event.kind in _MOVES_NOTHING:
         return ""
     if event.moved == 0:
-        return _left_alone(event) or "0 moved"
+        return _left_alone(event, lambda items: f"/{items:,}") or "0 moved"
     risk = f", {quantity(event.unacked_at_risk)} at risk" if event.unacked_at_risk else ""
     return f"{_judged(event)}{event.moved:,}/{event.partitions:,} moved (least {event.least:,}){risk}"
 
 
 def _judged(event: EventLine) -> str:
     """The verdict in a word, before the numbers."""
-    return f"{judgement_word(event.verdict.judgement)}: " if event.verdict is not None else ""
+    return f"{judgement_word(event.verdict.judgement, event.moved)}: " if event.verdict is not None else ""
 
 
 _NUMBERED: Final = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,9})", re.DOTALL)

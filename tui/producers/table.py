@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from rich.cells import cell_len
-from rich.style import Style
 from rich.text import Text
 
 from engine.views.producers.model import ProducerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
+from tui.drawing.colour import letter_style
 from tui.drawing.glyphs import glyphs_of
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.list_panel import RowForm
@@ -92,12 +92,13 @@ class ProducerCells:
 
     def text(self, row: ProducerRow, column: Column) -> Text:
         """One cell, exactly ``column.width`` wide."""
-        colour = Style.parse(hex_colour(self.colours.consumer_colour(row.colour)))
+        colour = hex_colour(self.colours.consumer_colour(row.colour))
         dim = hex_colour(self.colours.dim)
         room = column.width - 1
         match column.key:
             case "tag":
-                return Text(f" {row.tag}".ljust(column.width), colour + Style(bold=True), no_wrap=True)
+                text = Text(" ", no_wrap=True).append(row.tag, letter_style(self.colours, row.colour))
+                return text.append(" " * (column.width - 1 - len(row.tag)))
             case "name":
                 return Text(fit(_name(row), room) + " ", "" if row.state == "Ready" else dim, no_wrap=True)
             case "bar":

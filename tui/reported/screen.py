@@ -39,7 +39,7 @@ from tui.kit.list_panel import ListPanel, kept
 from tui.kit.plain_text import set_title
 from tui.kit.reported import obstacle_texts, seen_text, sums_text, sums_texts, table_remark
 from tui.kit.screen import DashboardScreen
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, StatusLine, fitted_parts, place_among, saved_part
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, StatusLine, fitted_parts, place_among, saved_part, step_part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import UNKNOWN, Remark, known, namespace_suffix, safe_name, shorten_middle
@@ -69,7 +69,7 @@ def _parts(status: SubscriptionStatus, saved: str, name_cells: int) -> list[Rank
         (4, several, "$dim"),
         (0, f"{GAP}{type_text(status.type)}, as reported", "$warn bold"),
         (7, f"{GAP}Pulsar {status.release}", ""),
-        (2, f"{GAP}step {status.step}/{status.steps}", ""),
+        step_part(status.step, status.steps),
         (8, f"{GAP}{safe_name(status.source)}" if status.source else "", "$dim"),
         saved_part(saved, status.steps, 11),
     ]

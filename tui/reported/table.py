@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from rich.cells import cell_len
-from rich.style import Style
 from rich.text import Text
 
 from engine.views.reported.subscription import SubscriptionRow, TopicRow
@@ -62,8 +61,7 @@ def subscription_lines(rows: Sequence[SubscriptionRow], colours: Palette, _ascii
     def cell(row: SubscriptionRow, column: Column) -> Text:
         match column.key:
             case "tag":
-                colour = Style.parse(hex_colour(colours.consumer_colour(row.colour)))
-                return tag_cell(row.tag, row.reported, column.width, colours, colour)
+                return tag_cell(row.tag, row.colour, row.reported, column.width, colours)
             case "name":
                 return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
             case "rate":

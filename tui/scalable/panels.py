@@ -22,7 +22,7 @@ from tui.drawing.segment_tree import NOBODY, Block, draw_tree
 from tui.kit.bindings import Binding
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part, step_part
 from tui.kit.wording import safe_name, shorten_middle
 
 STRIPES: Final = 160
@@ -202,7 +202,7 @@ def _parts(status: ScalableStatus, saved: str, name_cells: int) -> list[Ranked]:
         (5, groups, "$dim"),
         (0, f"{GAP}as reported" if status.as_reported else "", "$warn bold"),
         (7, f"{GAP}Pulsar {status.release}", ""),
-        (2, f"{GAP}step {status.step}/{status.steps}", ""),
+        step_part(status.step, status.steps),
         (9, f"{GAP}{time}", ""),
         (8, f"{GAP}{safe_name(status.source)}" if status.source else "", "$dim"),
         saved_part(saved, status.steps, 11),

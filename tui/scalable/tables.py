@@ -10,6 +10,7 @@ from rich.text import Text
 from engine.answer import TableColumn
 from engine.views.scalable.dashboard import ConsumerLine, SegmentLine
 from themes.palettes import Palette, hex_colour
+from tui.drawing.colour import letter_style
 from tui.kit.columns import Lines, Order
 from tui.kit.declared import lines_of, sorted_by
 from tui.kit.list_panel import RowForm
@@ -25,7 +26,7 @@ def consumer_lines(rows: Sequence[ConsumerLine], colours: Palette, _ascii_only: 
     def style(row: ConsumerLine, column: TableColumn) -> str:
         match column.name:
             case "tag":
-                return f"bold {hex_colour(colours.consumer_colour(row.number))}"
+                return str(letter_style(colours, row.number))
             case "state" | "remark":
                 harms, moves = row.state in _HARMS, row.state == "moving"
                 return hex_colour(colours.bad if harms else colours.warn if moves else colours.dim)

@@ -16,7 +16,7 @@ from engine.answer import about, extended
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Subscription
 from engine.compare.matching import came_and_left, ids_by_name, matched_subscriptions, renamed, renumbered
-from engine.compare.verdict import Verdict, judge, verdict_between
+from engine.compare.verdict import Verdict, items_of_leavers, judge, verdict_between
 from engine.config import BrokerSettings
 from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, Noun, handovers, key_handovers
 from engine.views.keys.moves import key_moves, keys_evenness, keys_verdict, same_space
@@ -258,7 +258,9 @@ def _by_name(was: KeysSlice, now: KeysSlice, known_as: Mapping[int, int]) -> Ver
     Slots that consumers share, or of another space, cannot be compared and do not count.
     """
     before, after = keys_evenness(was), keys_evenness(now)
-    judgement, judged_by = judge(before, after)
+    mine = [consumer.consumer_id for consumer in was.consumers]
+    lost = items_of_leavers(was.slot_counts(), mine, known_as.values())
+    judgement, judged_by = judge(before, after, lost)
     moved = least = 0
     comparable = same_space(was, now) and not (was.pieces.shared or now.pieces.shared)
     if comparable:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.keys.state import KeyDispatcherStarted, SharingMode
-from engine.compare.verdict import NO_EVENNESS, Evenness, Verdict, evenness_of, judge
+from engine.compare.verdict import NO_EVENNESS, Evenness, Verdict, evenness_of, items_of_leavers, judge
 from engine.keyshared.ownership import OwnedSlots
 from engine.ranges import HashRange
 from engine.text import counted
@@ -270,7 +270,9 @@ def keys_evenness(now: KeysSlice) -> Evenness:
 def keys_verdict(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> Verdict:
     """The verdict on a step. Slots of two spaces cannot be compared, so none counts as moved."""
     was, after = NO_EVENNESS if before is None else keys_evenness(before), keys_evenness(now)
-    judgement, judged_by = judge(was, after)
+    ids = [[consumer.consumer_id for consumer in side.consumers] for side in (before or now, now)]
+    lost = items_of_leavers(moves.lost, *ids)
+    judgement, judged_by = judge(was, after, lost)
     comparable = before is None or same_space(before, now)
     return Verdict(
         judgement=judgement,

@@ -18,6 +18,7 @@ from engine.balance.ahead.model import ShedAhead, ShedStart
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.transfer import TransferCycle
 from engine.errors import InputError
+from tests.engine.scenarios.recordings import RECORDINGS
 
 PAIR = Path(__file__).parents[2] / "samples" / "extensible-pair"
 MOMENT = "2026-11-26T17-40-24.903Z"
@@ -259,3 +260,19 @@ def test_metrics_cut_before_they_name_a_usage_are_a_problem(pair: Path, text: st
     inputs = read_shed_inputs(pair)
     assert [load.broker for load in inputs.loads] == [OTHER]
     assert [problem.source.rpartition("/")[2] for problem in inputs.problems] == ["metrics.json"] * problems
+
+
+def test_a_recording_of_the_extensible_manager_has_its_usage_in_the_text_of_metrics() -> None:
+    inputs = read_shed_inputs(RECORDINGS / "g-shed-extensible-transfer")
+    assert inputs.problems == () and (inputs.version, inputs.is_extensible) == ("4.2.4", True)
+    numbers = {load.broker: (load.load_average, load.direct_memory.usage, len(load.stats)) for load in inputs.loads}
+    assert numbers == {
+        "127.0.0.1:49301": (0.1, 10.0, 5),
+        "127.0.0.1:44751": (pytest.approx(0.010667, abs=1e-6), pytest.approx(1.066667, abs=1e-6), 7),
+    }
+
+
+def test_the_text_of_metrics_of_a_modular_broker_is_no_problem() -> None:
+    inputs = read_shed_inputs(RECORDINGS / "g-shed-modular-uniform")
+    assert not [problem for problem in inputs.problems if "metrics" in problem.source]
+    assert not inputs.from_metrics

@@ -89,6 +89,18 @@ def test_judgement_by_shares(before: list[int], after: list[int], expected: tupl
     assert judge(side(before), side(after)) == expected
 
 
+def test_the_loss_of_the_active_consumer_is_worse_although_the_next_one_takes_everything_over() -> None:
+    state = cluster(["a", "b", "c"], {f"t{at}": 1 for at in range(30)})
+    [active, standby] = (verdict(state, KillConsumer("sub", consumer_id)) for consumer_id in (0, 2))
+    assert active.before.max_over_mean == 3.0 and (active.before.busiest, active.after.busiest) == (30, 30)
+    assert (active.judgement, active.judged_by, active.moved, active.least) == ("worse", "lost", 30, 30)
+    assert (standby.judgement, standby.judged_by, standby.moved) == ("even", "nothing", 0)
+    alone = carried_out(state, KillConsumer("sub", 0))
+    assert isinstance(alone, ClusterState)
+    back = verdict(alone, AddConsumer("sub", "a"))  # nobody lost anything: b is connected still
+    assert (back.judgement, back.judged_by, back.moved) == ("even", "nothing", 30)
+
+
 def test_a_newcomer_that_relieves_nobody_is_even_and_a_loss_is_worse() -> None:
     state = silent(cluster(["a", "b"], {"x": 2}))
     assert verdict(state, AddConsumer("sub", "c")).judgement == "even"

@@ -19,9 +19,9 @@ from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
 from tui.bundles import screen as module
 from tui.bundles.bindings import BINDINGS
-from tui.bundles.panels import FlowPanel
 from tui.bundles.screen import BundlesScreen
 from tui.failover.screen import MainScreen
+from tui.kit.flow_panel import FlowPanel
 from tui.kit.help import HelpScreen
 from tui.kit.line_table import LineTable
 from tui.kit.session import Session

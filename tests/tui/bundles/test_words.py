@@ -20,10 +20,11 @@ from tui.bundles import table as bundles_lines
 from tui.bundles import words as bundles_words
 from tui.bundles import words as flow_words
 from tui.bundles.table import bundle_value, load_bar, tree_line, tree_lines
-from tui.bundles.words import curve_title, flow_picture, forecast_lines, hint_text, occupancy_texts, status_texts
+from tui.bundles.words import forecast_lines, hint_text, occupancy_texts, status_texts
 from tui.drawing import flow_cells
 from tui.drawing import timeline as cycle_line
 from tui.kit.columns import AS_THEY_COME
+from tui.kit.flow_words import curve_title, flow_picture
 
 FLOW = "ring/ddflowmsgrate4x60"
 INK = palette("dark", "truecolor")

@@ -29,6 +29,17 @@ def test_the_example_is_met(run: Run) -> None:
     assert len(ran.out.splitlines()) == 1 + sum(line.startswith("ok") for line in ran.out.splitlines())
 
 
+def test_the_plan_in_the_help_is_one(run: Run, tmp_path: Path) -> None:
+    lines = run("check", "--help").out.splitlines()
+    begin = lines.index("  A plan:") + 1
+    (tmp_path / "plan.toml").write_text("\n".join(lines[begin : lines.index("", begin)]))
+    document = json.loads(run("check", "plan.toml", "--json").out)
+    assert [(row["goal"], row["part"]) for row in document["goals"]] == [
+        ("max_over_mean", "billing"),
+        ("survive", "billing"),
+    ]
+
+
 def test_a_missed_goal_is_exit_code_1_and_in_every_report(run: Run, tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(MISSED)
     ran = run("check", "plan.toml", "--junit", "out.xml", "--sarif", "out.sarif", "--json")

@@ -35,6 +35,11 @@ def test_names_for_the_hash_space(run: Run) -> None:
     assert ran.out.splitlines()[1:] == [f'  - "{name}"' for name in names["names"]]
 
 
+@pytest.mark.parametrize(("flag", "is_said"), [("off", True), ("on", False)])
+def test_names_of_a_ring_that_is_not_in_force_are_said_to_be(run: Run, flag: str, is_said: bool) -> None:
+    assert ("activeConsumerFailoverConsistentHashing" in run("suggest", "names", "--flag", flag).out) is is_said
+
+
 def test_a_goal_that_nothing_meets_is_exit_code_1(run: Run) -> None:
     document = document_of(run, "consumers", "--flag", "off", "--up-to", "4", code=1)
     assert document["sizing"]["smallest"] is None

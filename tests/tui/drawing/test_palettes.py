@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from rich.color import Color, ColorSystem
+from textual.pilot import Pilot
 
+from tests.tui.screens_under_test import app_of, main_screen, run
 from themes import stylesheet, stylesheets
 from themes.palettes import DEPTHS, ROLES, THEMES, Depth, ThemeName, consumer_tag, hex_colour, palette
-from tui.drawing.colour import contrasting, legible, luminance, mix, pack, shades, unpack
+from tui.drawing.colour import contrast, contrasting, legible, letter_style, mix, pack, shades, unpack
+from tui.kit.line_table import LineTable
 
 # How dichromats see linear RGB: Machado, Oliveira and Fernandes (2009), severity 1.
 SIGHTS = {
@@ -56,11 +59,6 @@ def test_all_consumer_colours_differ_from_each_other_and_from_the_ground(theme: 
 def test_text_is_readable_on_the_ground(theme: ThemeName, depth: Depth) -> None:
     """Contrast of at least 7 for text and 4.5 for what stands back (WCAG 2.2, AAA and AA)."""
     colours = palette(theme, depth)
-
-    def contrast(a: tuple[int, int, int], b: tuple[int, int, int]) -> float:
-        light, dark = sorted((luminance(a), luminance(b)), reverse=True)
-        return (light + 0.05) / (dark + 0.05)
-
     assert contrast(colours.text, colours.background) >= 7
     assert contrast(colours.dim, colours.background) >= 4.5
 
@@ -116,10 +114,32 @@ def test_stylesheets_are_handed_out_as_absolute_paths_and_a_missing_one_is_named
     assert Path(stylesheets.__code__.co_filename).with_name("palettes.toml").is_file()
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_letters_of_consumers_are_read_on_the_ground_and_on_the_marked_row(theme: ThemeName) -> None:
-    colours = palette(theme, "truecolor")
-    for ink in colours.consumers:
-        for ground in (colours.background, mix(colours.background, colours.accent, 0.3), ink):
-            darker, lighter = sorted((luminance(legible(ink, ground)), luminance(ground)))
-            assert (lighter + 0.05) / (darker + 0.05) >= 3
+@pytest.mark.parametrize(("theme", "depth"), list(product(THEMES, DEPTHS)))
+def test_letters_are_read_on_every_ground(theme: ThemeName, depth: Depth) -> None:
+    colours = palette(theme, depth)
+    for number, ink in enumerate(colours.consumers):
+        for ground in (colours.background, mix(colours.background, colours.accent, 0.4), ink):
+            assert contrast(legible(ink, ground), ground) >= 3
+        style = letter_style(colours, number)
+        if not colours.mono:
+            assert style.color is not None and style.bgcolor is not None
+            assert contrast(style.color.get_truecolor(), style.bgcolor.get_truecolor()) >= 4.5
+
+
+@pytest.mark.parametrize("theme", [*THEMES, "nord", "solarized-light", "rose-pine-dawn"])
+def test_no_letter_of_a_marked_row_is_swallowed(theme: str) -> None:
+    app = app_of(theme=theme)
+
+    async def story(pilot: Pilot[int]) -> None:
+        table = main_screen(app).query_one("#consumers #table", LineTable)
+        for number in range(table.lines.count):
+            table.cursor = number
+            await pilot.pause()
+            row = table.render_line(number - table.scroll_offset.y + 1)
+            inks = [segment.style for segment in row if any(map(str.isalnum, segment.text))]
+            assert len(inks) >= 4
+            for style in inks:
+                assert style is not None and style.color is not None and style.bgcolor is not None
+                assert contrast(style.color.get_truecolor(), style.bgcolor.get_truecolor()) >= 3, style
+
+    run(app, story, size=(200, 60))

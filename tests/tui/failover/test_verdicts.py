@@ -96,7 +96,7 @@ def test_the_dialog_of_a_new_consumer_judges_it_and_its_level() -> None:
         await pilot.press("a")
         await pilot.pause()
         label = app.screen.query_one("#verdict")
-        assert str(label.render()).startswith("no change")
+        assert str(label.render()).startswith("same shares")
         app.screen.query_one("#priority", Input).value = "3"
         await pilot.pause()
         assert "nothing moves" in str(label.render())
@@ -213,5 +213,17 @@ def test_d_draws_both_states_side_by_side() -> None:
     run(app, story)
 
 
-def test_d_before_the_first_step_has_nothing_to_tell() -> None:
-    assert "no step was taken yet" in after_keys(app_of(), "d")
+def test_d_before_the_first_step_compares_the_rules() -> None:
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("d")
+        await answered(pilot)
+        assert isinstance(app.screen, DiffScreen) and app.screen.change is not None
+        assert app.screen.change.verdict == app.store.shown.failover_view.flag_change
+
+    run(app, story)
+
+
+def test_d_of_keys_before_the_first_step_opens_nothing() -> None:
+    assert "no step was taken yet" in after_keys(keys_app(before_a_move()), "d")

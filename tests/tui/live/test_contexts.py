@@ -84,6 +84,22 @@ def test_a_cluster_replaces_what_is_shown_and_one_that_cannot_be_read_does_not(s
         assert NamedClusters().names() == ("prod", "away", "lacking")
 
 
+def test_a_faulty_file_of_settings_is_why_there_is_no_name(settings: Path) -> None:
+    app = app_of()
+    app.contexts = NamedClusters
+
+    async def story(pilot: Pilot[int]) -> None:
+        await typed(pilot, "context prod")
+        await pilot.pause()
+        assert "no closing" in text_of(app).lower() or "expected" in text_of(app).lower(), text_of(app)
+
+    settings.write_text("[clusters.prod\n")
+    assert NamedClusters().names() == () and f"{settings}: " in NamedClusters().why_none()
+    run(app, story)
+    settings.write_text("")
+    assert NamedClusters().why_none().endswith(str(settings))
+
+
 def test_tab_completes_the_names_and_the_list_has_the_command_too(settings: Path) -> None:
     settings.write_text('[clusters.prod]\nurl = "http://127.0.0.1:9"\n[clusters.stage]\nurl = "http://127.0.0.1:9"\n')
     app = app_of()

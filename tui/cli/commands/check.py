@@ -147,6 +147,21 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
 
     Exit code 0: every goal is met. 1: one is missed. 2: the plan cannot be read; each problem names line and field.
 
+    \b
+    A plan:
+      release = "4.2.4"
+      [settings]
+      activeConsumerFailoverConsistentHashing = true
+      [[topics]]
+      name = "persistent://shop/orders/placed"
+      partitions = 24
+      [[subscriptions]]
+      name = "billing"
+      consumers = ["b-0", "b-1", "b-2"]
+      [subscriptions.goals]
+      max_over_mean = 1.5
+      survive = 1
+
     Example: ringside check plan.toml --junit report.xml
     """
     import engine

@@ -34,8 +34,8 @@ RULES: Final = {
 def curve_lines(namespace: str, curve: FlowCurve, *, ascii_only: bool) -> list[str]:
     """The rule, the drawing, and a sentence for each fact."""
     from engine.views.bundles.words import curve_texts
-    from tui.bundles.words import flow_picture
     from tui.drawing.flow_cells import flow_cells
+    from tui.kit.flow_words import flow_picture
 
     width, height = SIZE
     cells = flow_cells(flow_picture(curve), width, height, ascii_only=ascii_only)
@@ -217,7 +217,7 @@ def _next(view: BalanceView) -> Iterator[str]:
             yield from wrapped(text, first="  ", rest="    ")
         return
     yield f"next split: {split.range_text}"
-    yield f"  when: cycle {split.cycle}, {span_text(split.at_seconds)} from now ({split.at_seconds:g} s)"
+    yield f"  when: cycle {split.cycle}, {span_text(split.at_seconds)} from now ({split.at_seconds:,.0f} s)"
     yield from wrapped(split.why, first="  why:  ", rest="    ")
     yield from wrapped(split.sentence, first="  what: ", rest="    ")
 

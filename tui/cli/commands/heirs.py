@@ -233,7 +233,7 @@ def losses_lines(view: LossesView, top: int) -> Iterator[str]:
     ]
     rows += [
         (
-            judgement_word(row.judgement),
+            judgement_word(row.judgement, row.moved),
             safe_name(row.name),
             f"{row.items:,}",
             f"{row.moved:,}",

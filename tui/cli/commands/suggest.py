@@ -148,7 +148,8 @@ def suggest_names(
     elif helm:
         write_page(helm_lines(fit), ascii_only=ascii_only)
     else:
-        write_page(names_lines(fit, fitted_to, survive=survive), ascii_only=ascii_only)
+        lines = [*names_lines(fit, fitted_to, survive=survive), *_without_ring(state, by_keys=by_keys)]
+        write_page(lines, ascii_only=ascii_only)
     met = fit.after.now <= how["ratio"] and (not survive or fit.after.after_loss <= how["ratio"])
     return FINE if met else FAILED
 
@@ -440,6 +441,13 @@ def names_lines(fit: Fit, fitted_to: str, *, survive: bool) -> Iterator[str]:
             yield from wrapped(
                 "so the names are worth nothing where topics change; --for any fits them to the hash space"
             )
+
+
+def _without_ring(state: ClusterState, *, by_keys: bool) -> Iterator[str]:
+    from tui.kit.verdict_words import WITHOUT_RING
+
+    if not by_keys and not state.settings.activeConsumerFailoverConsistentHashing:
+        yield from wrapped(WITHOUT_RING)
 
 
 def helm_lines(fit: Fit) -> Iterator[str]:
