@@ -14,7 +14,7 @@ MANY_TIMES: Final = 4.0
 """From this many times the even share on a bar is as hot as can be; 1 is even."""
 _NAME_CELLS: Final = 16
 _WIDE: Final = 110
-_WIDE_NAME: Final = 25
+_WIDE_NAME: Final = 24
 """The width of names where there are ``_WIDE`` cells or more, before columns of little weight get any."""
 
 
@@ -107,7 +107,7 @@ SUBSCRIPTIONS: Final = FleetList(
         ),
         FleetColumn("findings", "findings", "count", 10, 5, "what the doctor found"),
         FleetColumn("worst_severity", "worst", "severity", 8, 6, "the worst of it: error, warning or info"),
-        FleetColumn("max_over_mean_rate", "by rate", "times", 11, 7, f"{BUSIEST} by messages instead of partitions"),
+        FleetColumn("max_over_mean_rate", "by rate", "times", 10, 7, f"{BUSIEST} by messages instead of partitions"),
         FleetColumn("type", "type", "word", 11, 8, "Failover or Key_Shared"),
         FleetColumn("msg_backlog_entries", "backlog", "count", 10, 9, "entries not yet acknowledged"),
         FleetColumn("policy", "rule", "word", 12, 10, "the rule that the numbers are of"),
