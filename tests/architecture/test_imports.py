@@ -150,7 +150,7 @@ FIRST_PICTURE: Final[dict[str, set[str]]] = {
 
 FRAME_NEEDS: Final = {"engine.answer", "engine.errors", "engine.memo", "engine.text"}
 """Of the engine, before anything is opened."""
-MOST_MODULES: Final = {"frame": 44, "picture": 215}
+MOST_MODULES: Final = {"frame": 45, "picture": 217}
 """Of ours. One that is needed at the start makes the number larger; one that is not is imported where it is used."""
 
 

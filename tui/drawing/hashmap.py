@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from themes.palettes import Palette
 from tui.drawing.arcs import IntArray, hash_label
 from tui.drawing.canvas import BOLD, DIM, LEVELS, REVERSE, SPACE, Canvas, joined, spelled
-from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack, shades, unpack
+from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack, unpack
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, touched_bins
 from tui.drawing.ring_picture import Flash, MapFrame, RingMode, RingPicture, TwoSides, changed_dots
+from tui.drawing.shades import shades
 
 MIN_WIDTH_WITH_LABELS = 30
 TAG_ROOM = 4

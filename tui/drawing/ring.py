@@ -16,7 +16,7 @@ import numpy.typing as npt
 from themes.palettes import Palette
 from tui.drawing.arcs import Arcs, IntArray, contiguous, hash_counts, merged
 from tui.drawing.canvas import BOLD, DIM, LEVELS, REVERSE, Canvas, joined, one_colour, spelled, two_colours, whole_cells
-from tui.drawing.colour import NO_COLOUR, contrasting, pack, shades, unpack
+from tui.drawing.colour import NO_COLOUR, contrasting, pack, unpack
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, touched_bins
@@ -24,6 +24,7 @@ from tui.drawing.ring_dots import draw_dots, draw_ticks
 from tui.drawing.ring_geometry import RingGeometry, ring_geometry
 from tui.drawing.ring_picture import Flash, RingFrame, RingMode, RingPicture, TwoSides
 from tui.drawing.ring_words import draw_tags, draw_words
+from tui.drawing.shades import shades
 
 BINS_PER_READABLE_ARC = 4
 """An arc narrower than this, on average, reads as dust: then the band of shares is drawn."""

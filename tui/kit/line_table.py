@@ -22,6 +22,7 @@ from textual.strip import Strip
 
 from engine.memo import LazyRows
 from themes.palettes import hex_colour
+from tui.drawing.colour import legible
 from tui.kit.background import Computing, run_beside
 from tui.kit.bindings import Binding
 from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, places_in_order
@@ -180,8 +181,6 @@ def _legible_segment(segment: Segment) -> Segment:
     text, style = segment.text, segment.style
     if style is None or style.color is None or style.bgcolor is None or not any(map(str.isalnum, text)):
         return segment
-    from tui.drawing.colour import legible  # numpy is loaded after the first frame
-
     ink, ground = style.color.triplet, style.bgcolor.triplet
     if ink is None or ground is None:
         return segment

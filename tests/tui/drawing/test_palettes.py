@@ -14,7 +14,8 @@ from textual.pilot import Pilot
 from tests.tui.screens_under_test import app_of, main_screen, run
 from themes import stylesheet, stylesheets
 from themes.palettes import DEPTHS, ROLES, THEMES, Depth, ThemeName, consumer_tag, hex_colour, palette
-from tui.drawing.colour import contrast, contrasting, legible, letter_style, mix, pack, shades, unpack
+from tui.drawing.colour import contrast, contrasting, legible, letter_style, mix, pack, unpack
+from tui.drawing.shades import shades
 from tui.kit.line_table import LineTable
 
 # How dichromats see linear RGB: Machado, Oliveira and Fernandes (2009), severity 1.
