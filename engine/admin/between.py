@@ -6,12 +6,12 @@ What only one of them shows is unknown, not removed: a dump may hold fewer answe
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Final, Literal, get_args
 
-from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
+from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts, total
 from engine.answer import about
 from engine.bundles.boundaries import BundleRange
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name
@@ -26,10 +26,13 @@ NEW: Final = "new"
 BUNDLES: Final = "bundles"
 OWNER: Final = "owner"
 PARTITIONS: Final = "partitions"
+BLOCKED: Final = "blocked"
+PERMITS: Final = "permits"
 BACKLOG: Final = "backlog"
 ChangeKind = Literal[
-    "partitions", "bundles", "owner", "new", "gone", "type", "left", "joined", "active", "ranges", "backlog"
-]
+    "partitions", "bundles", "owner", "new", "gone", "type", "left", "joined", "active", "ranges", "blocked", "permits",
+    "backlog", "unacked", "replay", "draining",
+]  # fmt: skip
 """In the order in which changes are listed; the order in which they happened is unknown."""
 KINDS: Final[tuple[ChangeKind, ...]] = get_args(ChangeKind)
 
@@ -43,10 +46,13 @@ class Change:
     ] = ""
     topic: Annotated[str, about("The only topic it was found on; empty for several.")] = ""
     topics: Annotated[int, about("On how many topics, each partition as one.")] = 0
-    before: Annotated[str, about("A name or a number before.")] = ""
+    before: Annotated[
+        str,
+        about("A name or a number before; a consumer that was blocked by unacknowledged messages or without permits."),
+    ] = ""
     after: Annotated[str, about("The same after it.")] = ""
     number: Annotated[
-        int, about("Slots that changed their owner, or by how many messages a backlog grew (negative: shrank).")
+        int, about("Slots that changed their owner, or by how much a backlog or a count grew (negative: shrank).")
     ] = 0
 
 
@@ -124,13 +130,17 @@ class _Places:
         self.number += number
 
 
+_Who = tuple[str, str, str]
+_States = list[tuple[_Who, bool | None]]
+_WHOLE: Final[_Who] = ("all consumers", "", "")
+"""Whose name a change has that concerns the whole subscription."""
 _Key = tuple[ChangeKind, str, str, str, str]
 """Kind, namespace, subscription, before and after."""
 
 
 def _subscriptions(before: Snapshot, after: Snapshot) -> list[Change]:
     seen: defaultdict[_Key, _Places] = defaultdict(_Places)
-    backlogs: defaultdict[tuple[str, str], _Places] = defaultdict(_Places)
+    counts: defaultdict[tuple[ChangeKind, str, str], _Places] = defaultdict(_Places)
     for name, topic in after.topics.items():
         old_topic = before.topics.get(name)
         if old_topic is None or old_topic is topic:
@@ -143,10 +153,9 @@ def _subscriptions(before: Snapshot, after: Snapshot) -> list[Change]:
                 continue
             for kind, was, became, number in _of_dispatcher(then, now, _knows_consumers(old_topic, topic)):
                 seen[kind, topic.namespace, sub_name, was, became].add(name, number)
-            known = now.msg_backlog_entries is not None and then.msg_backlog_entries is not None
-            grown = (now.msg_backlog_entries or 0) - (then.msg_backlog_entries or 0)
-            if known and grown:
-                backlogs[topic.namespace, sub_name].add(name, grown)
+            for kind, first, last in zip(_COUNTED, _counts(then), _counts(now), strict=True):
+                if first is not None and last is not None and first != last:
+                    counts[kind, topic.namespace, sub_name].add(name, last - first)
     changes = [
         Change(
             kind, namespace, sub, places.first if places.count == 1 else "", places.count, was, became, places.number
@@ -154,11 +163,20 @@ def _subscriptions(before: Snapshot, after: Snapshot) -> list[Change]:
         for (kind, namespace, sub, was, became), places in seen.items()
     ]
     changes += [
-        Change(BACKLOG, namespace, sub, places.first if places.count == 1 else "", places.count, number=places.number)
-        for (namespace, sub), places in backlogs.items()
+        Change(kind, namespace, sub, places.first if places.count == 1 else "", places.count, number=places.number)
+        for (kind, namespace, sub), places in counts.items()
         if places.number
     ]
     return changes
+
+
+_COUNTED: Final[tuple[ChangeKind, ...]] = ("backlog", "unacked", "replay", "draining")
+
+
+def _counts(sub: SubscriptionFacts) -> tuple[int | None, ...]:
+    """What grows and shrinks; a Failover subscription reports unacknowledged messages only by consumer."""
+    unacked = sub.unacked_messages or total(consumer.unacked_messages for consumer in sub.consumers)
+    return sub.msg_backlog_entries, unacked, sub.msg_in_replay, sub.draining_count
 
 
 def _by_name(topic: TopicFacts) -> Mapping[str, SubscriptionFacts]:
@@ -195,9 +213,42 @@ def _of_dispatcher(
     moved = slots_moved(then.consumers, now.consumers) if now.type == then.type == "Key_Shared" else 0
     if moved:
         yield RANGES, "", "", moved
+    for kind, stops in _STOPS.items():
+        yield from _stopped(
+            kind,
+            [(_WHOLE, stops(then)), *zip(before, map(stops, then.consumers), strict=True)],
+            [(_WHOLE, stops(now)), *zip(after, map(stops, now.consumers), strict=True)],
+        )
 
 
-def _identity(consumer: ConsumerFacts) -> tuple[str, str, str]:
+def _is_blocked(facts: SubscriptionFacts | ConsumerFacts) -> bool | None:
+    return facts.blocked_on_unacked
+
+
+def _is_without_permits(facts: SubscriptionFacts | ConsumerFacts) -> bool | None:
+    if isinstance(facts, SubscriptionFacts) or facts.available_permits is None:
+        return None
+    return facts.available_permits <= 0
+
+
+_STOPS: Final[Mapping[ChangeKind, Callable[[SubscriptionFacts | ConsumerFacts], bool | None]]] = {
+    BLOCKED: _is_blocked,
+    PERMITS: _is_without_permits,
+}
+
+
+def _stopped(kind: ChangeKind, then: _States, now: _States) -> Iterable[tuple[ChangeKind, str, str, int]]:
+    """Yield those for which something began or ended, as far as both moments show it."""
+    if then == now:  # nearly always
+        return
+    states = dict(then)
+    for who, became in now:
+        was = states.get(who)
+        if was is not None and became is not None and was != became:
+            yield kind, who[0] if was else "", who[0] if became else "", 1
+
+
+def _identity(consumer: ConsumerFacts) -> _Who:
     """Distinguish a consumer from another that connects later under the same name."""
     return consumer.name, consumer.connected_since, consumer.address
 

@@ -20,7 +20,7 @@ from msgspec import Struct, field, structs
 from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFacts
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
-from engine.admin.requests import AdminRequest, Naming, parse_request
+from engine.admin.requests import AdminRequest, Naming, parse_request, request_of_path
 from engine.admin.text import plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
@@ -28,6 +28,7 @@ from engine.names import parse_topic_name, partition_name
 from engine.reading.others import named
 from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
 from engine.reading.shapes import completed, spelt, without_unsure
+from engine.text import joined
 
 if TYPE_CHECKING:  # imported where a text is not sound
     from engine.reading.commands import Command
@@ -67,6 +68,8 @@ _HALF_SAYS_NOTHING: Final = ("subscriptions", "cursors")
 _NOT_ANSWERS: Final = (AnswerKind.OTHER, AnswerKind.NO_JSON)
 _FOUND_LATER: Final = "#"
 """Before the number of an answer in a file with several of them, the first one excepted."""
+_OF_PARTITION: Final = "#partition-"
+"""Before the number that the words before an answer have for its partition."""
 _NOTES_SHOWN: Final = 6
 _PLACED_EXACTLY: Final = 16
 """So many answers of a text have the lines of the file; to place each would take the square of their number."""
@@ -123,17 +126,41 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
         shaped, more = _shaped(file.name, data)
         if shaped.kind is not AnswerKind.OTHER:
             return OpenedFile((shaped,), problems + more, asked)
+        is_placed = file.request is not None or request_of_path(file.name) is not None
+        if not is_placed and (inside := _inside(file, shaped.data)) is not None:
+            return structs.replace(inside, problems=problems + inside.problems)
     elif (pasted := pasted_file(file, data)) is not None:
         return structs.replace(pasted, problems=problems + pasted.problems)
     return _as_it_is(file, data, kind, problems)
 
 
+def _inside(file: AnswerFile, data: bytes) -> OpenedFile | None:
+    """The answers in the texts of JSON that is none, or settings in it; None where there are none.
+
+    Their lines are not those of the file, so problems have none.
+    """
+    from engine.reading.paste import may_have_answers
+    from engine.reading.texts import texts_in
+
+    value = _value(data)
+    for answer, _ in _if_known(file.name, settings_of_values(value)):
+        return OpenedFile((answer,))
+    text = "\n".join(texts_in(value)).encode("utf-8", "replace")
+    pasted = pasted_file(file, text) if may_have_answers(text) else None
+    if pasted is None:
+        return None
+    unplaced = tuple(structs.replace(problem, line=None) for problem in pasted.problems)
+    return structs.replace(pasted, problems=unplaced)
+
+
 def _of_metrics(name: str, kind: AnswerKind | None, data: bytes) -> Answer | None:
     """What metrics say of topics: the text of a broker, or an answer of Prometheus; None for anything else."""
-    from engine.reading.metrics_text import is_exposition, statistics_of_query, statistics_of_text
+    from engine.reading.metrics_text import is_exposition, query_of_table, statistics_of_query, statistics_of_text
 
     topics: dict[str, Any] | None = None
-    if kind is None and is_exposition(data):
+    if kind is None and (query := query_of_table(data)) is not None:
+        topics = statistics_of_query(query)
+    elif kind is None and is_exposition(data):
         topics = statistics_of_text(data.decode("utf-8", "replace"))
     elif kind is AnswerKind.OTHER and _QUERY in data[:_QUERY_WITHIN]:
         topics = statistics_of_query(data)
@@ -150,8 +177,21 @@ def unreadable(answer: Answer) -> tuple[Problem, ...]:
     if answer.kind is not AnswerKind.NO_JSON or data.lstrip()[:1] in (b"", b"0"):
         return ()
     faults = raw_object(data, name)[1] if data.lstrip()[:1] == b"{" else ()
-    what, advice = named(data) or ("is not JSON that could be understood", _NAME_AN_ANSWER)
+    what, advice = named(data) or _unknown_json(data) or ("is not JSON that could be understood", _NAME_AN_ANSWER)
     return faults or (Problem(name, "$", what, advice),)
+
+
+def _unknown_json(data: bytes) -> tuple[str, str] | None:
+    """What JSON in a text has that is no answer, as a filter makes it."""
+    from engine.reading.paste import read_paste
+
+    for document in read_paste(data).documents:
+        value = _value(document.data)
+        first = value[0] if isinstance(value, list) and value else value
+        if isinstance(first, dict) and first:
+            few = joined([repr(name[:40]) for name in first], 5)
+            return f"has JSON that is no answer, with {few}", "give the whole answer, without a filter"
+    return None
 
 
 def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: tuple[Problem, ...]) -> OpenedFile:
@@ -169,8 +209,9 @@ def rounds_in(file: AnswerFile) -> list[AnswerFile]:
     Statistics that no command names are of the same topic where they list the same connections. Everything else is the
     file itself. O(length).
     """
-    if _is_one_document(file.data):
-        return _instants_in(file)
+    instants = _instants_in(file)
+    if len(instants) > 1 or _is_one_document(file.data):
+        return instants
     opened = opened_file(file)
     seen: Counter[object] = Counter()
     parts: list[AnswerFile] = []
@@ -181,7 +222,11 @@ def rounds_in(file: AnswerFile) -> list[AnswerFile]:
         key: object = None
         if request is not None and request.what:
             key = request.what, request.topic, request.namespace
-        elif answer.kind is AnswerKind.TOPIC_STATS and (key := _connections(answer.data)) is not None:
+        elif (
+            answer.kind is AnswerKind.TOPIC_STATS
+            and _OF_PARTITION not in name  # two partitions may have the same connections
+            and (key := _connections(answer.data)) is not None
+        ):
             name = named.setdefault(key, name)
         seen[key] += key is not None
         if key is not None or answer.kind is not AnswerKind.INTERNAL_STATS:
@@ -228,11 +273,12 @@ class _Connections(msgspec.Struct):
 
 def _instants_in(file: AnswerFile) -> list[AnswerFile]:
     """A range that Prometheus answered as its first and last instant; everything else is the file itself."""
-    if _QUERY not in file.data[:_QUERY_WITHIN]:
-        return [file]
-    from engine.reading.metrics_text import instants
+    from engine.reading.metrics_text import instants, query_of_table
 
-    found = instants(plain_json(file.data, file.name)[0])
+    data = query_of_table(file.data) or file.data
+    if _QUERY not in data[:_QUERY_WITHIN]:
+        return [file]
+    found = instants(plain_json(data, file.name)[0])
     return [AnswerFile(f"{time}/{file.name}", data) for time, data in found] or [file]
 
 
@@ -298,7 +344,7 @@ class _Names:
     def next(self, document: Document) -> str:
         request = self._request(document)
         if document.partition is not None and (request is None or not request.topic):
-            name = f"{self._file.name}{_FOUND_LATER}partition-{document.partition}"
+            name = f"{self._file.name}{_OF_PARTITION}{document.partition}"
         else:
             name = self._file.name
         if name in self._names or name in self.requests:
@@ -404,11 +450,15 @@ def _topics(members: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _members(data: bytes) -> dict[str, Any] | None:
+    value = _value(data)
+    return value if isinstance(value, dict) else None
+
+
+def _value(data: bytes) -> object:
     try:
-        value = msgspec.json.decode(data)
+        return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
 
 
 def as_brokers_spell(kind: AnswerKind, name: str, data: bytes) -> tuple[AnswerKind, bytes]:

@@ -307,16 +307,14 @@ class Position(msgspec.Struct, frozen=True, order=True):
 
 class CursorFacts(msgspec.Struct, frozen=True):
     """One subscription's cursor. ``read_position`` is the next entry to read; the first one not acknowledged follows
-    ``mark_delete_position``. ``is_active`` is True while a consumer is connected. ``has_pending_read`` is what the
-    dispatcher believes, ``waits_for_entries`` and ``pending_reads`` what the cursor has: a read that waits for the next
-    entry, and reads of stored ones. None where an answer does not have them.
+    ``mark_delete_position``. ``has_pending_read`` is what the dispatcher believes, ``waits_for_entries`` and
+    ``pending_reads`` what the cursor has: a read that waits for the next entry, and reads of stored ones. None where an
+    answer does not have them.
     """
 
     mark_delete_position: Position | None
     read_position: Position | None
-    is_active: bool
-    has_pending_read: bool
-    entries_since_first_not_acked: int
+    has_pending_read: bool | None = None
     waits_for_entries: bool | None = None
     pending_reads: int | None = None
 
@@ -325,7 +323,6 @@ class LedgerFacts(msgspec.Struct, frozen=True):
     """Internal statistics of one topic: the last confirmed entry, and the cursors by subscription."""
 
     last_confirmed_entry: Position | None
-    entries: int
     cursors: Mapping[str, CursorFacts]
 
     def entries_left(self, subscription: str) -> int | None:

@@ -98,12 +98,15 @@ def _size(path: Path) -> int:
 def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
     """List the answers of a mirror of the admin API below a folder, by moments if it has them, and the other files.
 
-    Names are relative to ``path``, in natural order. Links to folders are not followed.
+    One sub-folder may hold the moments, as in a recording with its scenario; of several it is unknown whether they are
+    of one cluster. Names are relative to ``path``, in natural order. Links to folders are not followed.
     """
     answers: list[str] = []
     others: list[str] = []
+    recorded = [folder for folder in folders if moment_ms(folder) is None and _holds_moments(path / folder)]
     for folder in folders:
-        if folder not in MIRROR_FOLDERS and moment_ms(folder) is None and not _holds_mirror(path / folder):
+        is_one = folder in MIRROR_FOLDERS or moment_ms(folder) is not None or recorded == [folder]
+        if not is_one and not _holds_mirror(path / folder):
             continue
         for place, _, names in os.walk(path / folder):
             inside = Path(place).relative_to(path).as_posix()
@@ -115,6 +118,15 @@ def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
 def _holds_mirror(path: Path) -> bool:
     """Whether a folder itself mirrors the admin API, as one of several dumps does."""
     return any((path / folder).is_dir() for folder in MIRROR_FOLDERS)
+
+
+def _holds_moments(path: Path) -> bool:
+    """Whether a folder has dumps by their moments."""
+    try:
+        with os.scandir(path) as entries:
+            return any(moment_ms(entry.name) is not None and entry.is_dir() for entry in entries)
+    except OSError:
+        return False
 
 
 def _listed(path: Path) -> tuple[list[str], list[str]]:

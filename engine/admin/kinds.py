@@ -15,6 +15,7 @@ from engine.config import DEFAULTS
 
 _RANGE: Final = re.compile(r"0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
 _INNER: Final = re.compile(rb"\s*(?:\{|\[\s*[^\]\s])")
+_LIST: Final = re.compile(rb"\[\s*[\"\]{\[]")
 _FULL_BUNDLE: Final = re.compile(r"[^/]+/[^/]+/0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
 _IS_ADDRESS: Final = re.compile(rb'\s*"(?:pulsar|http)[+a-z]*://')
 _RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -171,7 +172,7 @@ def _is_internal(members: dict[str, msgspec.Raw]) -> bool:
 def kind_by_beginning(name: str, data: bytes) -> AnswerKind:
     """Return the kind of a damaged text, from which topics can still be salvaged."""
     text = data.lstrip()
-    if text[:1] == b"[":
+    if _LIST.match(text):
         return AnswerKind.TOPIC_LIST if b"persistent://" in text else AnswerKind.OTHER
     if text[:1] != b"{":
         return AnswerKind.NO_JSON

@@ -17,16 +17,13 @@ _POSITION: Final = re.compile(r"(-?\d{1,19}):(-?\d{1,19})")
 class _CursorWire(msgspec.Struct):
     markDeletePosition: str = ""
     readPosition: str = ""
-    active: bool = False
-    subscriptionHavePendingRead: bool = False
+    subscriptionHavePendingRead: bool | None = None
     waitingReadOp: bool | None = None
     pendingReadOps: Count | None = None
-    numberOfEntriesSinceFirstNotAckedMessage: Count = 0
 
 
 class _LedgerWire(msgspec.Struct):
     lastConfirmedEntry: str = ""
-    numberOfEntries: Count = 0
     cursors: dict[str, _CursorWire] = {}
 
 
@@ -51,15 +48,13 @@ def decode_internal_stats(data: bytes, source: str = "", path: str = "$") -> Dec
         name: CursorFacts(
             position(cursor.markDeletePosition),
             position(cursor.readPosition),
-            cursor.active,
             cursor.subscriptionHavePendingRead,
-            cursor.numberOfEntriesSinceFirstNotAckedMessage,
             cursor.waitingReadOp,
             cursor.pendingReadOps,
         )
         for name, cursor in wire.cursors.items()
     }
-    return Decoded(LedgerFacts(position(wire.lastConfirmedEntry), wire.numberOfEntries, cursors), problems)
+    return Decoded(LedgerFacts(position(wire.lastConfirmedEntry), cursors), problems)
 
 
 def decode_named_internal_stats(data: bytes, source: str = "", path: str = "$") -> Decoded[dict[str, LedgerFacts]]:

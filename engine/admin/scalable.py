@@ -49,13 +49,14 @@ _Wire = TypeVar("_Wire")
 class ScalableFacts:
     """A scalable topic as far as the answers show it. ``record`` is its layout by the record, which alone has borders.
 
-    ``segments`` are the answers about single segments by id.
+    ``segments`` are the answers about single segments by id, and ``printed`` the same as brokers print them.
     """
 
     topic: str
     record: Layout | None = None
     statistics: TopicStatistics | None = None
     segments: Mapping[int, SegmentStatistics] = field(default_factory=dict)
+    printed: Mapping[int, bytes] = field(default_factory=dict, repr=False)
 
     def layout(self) -> Layout | None:
         """The layout by the record, else by the statistics, which say how many buckets and not where they end."""
@@ -324,7 +325,7 @@ def read_scalable(answers: Sequence[ScalableAnswer]) -> Decoded[dict[str, Scalab
         else:
             topic = topic or invented_name(name)
             facts = topics.get(topic, ScalableFacts(topic))
-            topics[topic] = _with(facts, decoded.good, request.setting if request is not None else "")
+            topics[topic] = _with(facts, decoded.good, request.setting if request is not None else "", data)
     for name, layout in nameless:
         alone = [facts for facts in topics.values() if facts.record is None]
         topic = alone[0].topic if len(alone) == 1 else invented_name(name)
@@ -332,14 +333,14 @@ def read_scalable(answers: Sequence[ScalableAnswer]) -> Decoded[dict[str, Scalab
     return Decoded(topics, tuple(problems), aside)
 
 
-def _with(facts: ScalableFacts, good: object, segment_id: str) -> ScalableFacts:
+def _with(facts: ScalableFacts, good: object, segment_id: str, data: bytes) -> ScalableFacts:
     if isinstance(good, Layout):
         return replace(facts, record=good)
     if isinstance(good, TopicStatistics):
         return replace(facts, statistics=good)
     assert isinstance(good, SegmentStatistics)
     number = int(segment_id) if segment_id.isascii() and segment_id.isdigit() and len(segment_id) < 19 else -1
-    return replace(facts, segments={**facts.segments, number: good})
+    return replace(facts, segments={**facts.segments, number: good}, printed={**facts.printed, number: data})
 
 
 def _own_name(file_name: str, good: object) -> str | None:

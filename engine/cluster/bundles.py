@@ -16,6 +16,7 @@ from engine.cluster.commands import SplitBundle
 from engine.cluster.events import BundleWasSplit, Event, NamespaceSeen
 from engine.cluster.limits import INT_64, MAX_POSITIONS, refuse_long_name
 from engine.cluster.state import BundleSplit, ClusterState, Namespace, behaviour_in, bundles_of
+from engine.cluster.tables.loads import filled
 from engine.cluster.tables.topics import NumberedNames, TopicTable
 from engine.errors import Rejection
 from engine.memo import Remembered
@@ -77,7 +78,7 @@ def loads_of(state: ClusterState, numbers: NDArray[np.int32] | Rows) -> LoadColu
     topics, loads = state.topics, state.loads
     known = np.ones(len(numbers), dtype=np.bool_) if loads.known is None else loads.known[numbers]
     names = PickedNames(NumberedNames(topics, numbers.astype(np.int32)), np.arange(len(numbers)))
-    return LoadColumns(names, topics.crc32[numbers], loads.rates.take(numbers, axis=1), known)
+    return LoadColumns(names, topics.crc32[numbers], filled(loads.rates.take(numbers, axis=1)), known)
 
 
 def _groups(state: ClusterState, numbers: Rows) -> NDArray[np.int64]:

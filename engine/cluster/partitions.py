@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.cluster.state import Subscription
-from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.loads import LoadTable, filled
 from engine.cluster.tables.topics import Load, NumberedNames, TopicTable, place_by_hash
 from engine.failover.model import Consumer
 from engine.memo import Remembered
@@ -78,11 +78,15 @@ class PartitionColumns(Struct, frozen=True, eq=False):
 
 
 class Traffic(Struct, frozen=True, eq=False):
-    """Outgoing rates of a subscription and its unacknowledged messages, by partition: (n,) each."""
+    """Outgoing rates of a subscription and its unacknowledged messages, by partition: (n,) each.
+
+    ``unknown``: whether no statistics have the messages per second, which then count as 0; None if all are known.
+    """
 
     msgs_per_sec: NDArray[np.float64]
     bytes_per_sec: NDArray[np.float64]
     unacked: NDArray[np.int64]
+    unknown: NDArray[np.bool_] | None = None
 
 
 _own_loads: Remembered[LoadTable] = Remembered()
@@ -101,13 +105,15 @@ def traffic(columns: PartitionColumns, loads: LoadTable, own: Mapping[str, Load]
 
     def compute() -> Traffic:
         at = columns.numbers
-        flow = Traffic(loads.rates[1][at], loads.rates[3][at], loads.counts[0][at])
+        msgs, octets, unacked = loads.rates[1][at], loads.rates[3][at], loads.counts[0][at]
         if own:
             theirs = _own_loads.get((columns.topics, own), (), lambda: LoadTable.of(columns.topics, own))
             known = np.ones(len(at), dtype=np.bool_) if theirs.known is None else theirs.known[at]
-            flow.msgs_per_sec[known] = theirs.rates[1][at][known]
-            flow.bytes_per_sec[known] = theirs.rates[3][at][known]
-            flow.unacked[known] = theirs.counts[0][at][known]
+            msgs[known] = theirs.rates[1][at][known]
+            octets[known] = theirs.rates[3][at][known]
+            unacked[known] = theirs.counts[0][at][known]
+        unknown = np.isnan(msgs)
+        flow = Traffic(filled(msgs), filled(octets), unacked, unknown if unknown.any() else None)
         for array in (flow.msgs_per_sec, flow.bytes_per_sec, flow.unacked):
             array.setflags(write=False)
         return flow

@@ -56,6 +56,9 @@ _USEFUL: Final[Mapping[str, _Test]] = {
     "msgRateIn": lambda dispatcher: dispatcher.last.topic.msg_rate_in_msgs_per_sec is not None,
     "msgRateOut": lambda dispatcher: dispatcher.sub.msg_rate_out_msgs_per_sec is not None,
     "msgRateRedeliver": lambda dispatcher: dispatcher.sub.msg_rate_redeliver_msgs_per_sec is not None,
+    "subscriptionHavePendingRead": lambda dispatcher: (
+        dispatcher.last.cursor is not None and dispatcher.last.cursor.has_pending_read is not None
+    ),
     "publishers": lambda dispatcher: dispatcher.last.topic.publishers is not None,
     "firstConsumedFlowTimestamp": lambda dispatcher: any(
         consumer.first_flow_ms is not None for consumer in dispatcher.sub.consumers

@@ -18,7 +18,6 @@ from engine.names import namespace_of
 from engine.text import counted, shell_line
 
 CURSORS_ONLY: Final = "cursors_only"
-_FIELDS: Final = ("markDeletePosition", "readPosition", "lastConfirmedEntry")
 
 
 def diagnosed_cursors(moments: Sequence[Moment]) -> list[Diagnosis]:
@@ -57,7 +56,9 @@ def _cause(topic: str, name: str, ledger: LedgerFacts, before: LedgerFacts | Non
             IDLE, Verdict.FINE, "nothing waits: by its cursor every entry is acknowledged", topic,
             numbers=(("entries_left", 0),), fields=("markDeletePosition", "lastConfirmedEntry"),
         )  # fmt: skip
-    numbers = [(key, count) for key, count in (("entries_left", left), ("unread", unread)) if count is not None]
+    is_written = ledger.last_confirmed_entry is not None
+    counts = (("entries_left", left), ("unread", unread), ("in_hands", None if is_written else _in_hands(name, ledger)))
+    numbers = [(key, count) for key, count in counts if count is not None]
     return Cause(
         CURSORS_ONLY,
         Verdict.CANNOT_TELL,
@@ -66,14 +67,20 @@ def _cause(topic: str, name: str, ledger: LedgerFacts, before: LedgerFacts | Non
         waiting=left or 0,
         numbers=tuple(numbers),
         fix=f"give the statistics as well: {stats}",
-        fields=_FIELDS,
+        fields=("markDeletePosition", "readPosition", *(["lastConfirmedEntry"] if is_written else [])),
     )
 
 
 def _shown(name: str, ledger: LedgerFacts, before: LedgerFacts | None) -> Iterator[str]:
     cursor, left, unread = ledger.cursors[name], ledger.entries_left(name), ledger.entries_unread(name)
-    behind = "entries of earlier ledgers" if left is None else f"up to {counted(left, 'entry')}"
-    yield f"{behind} behind markDeletePosition are not acknowledged"
+    if ledger.last_confirmed_entry is None:
+        held = _in_hands(name, ledger)
+        yield "how far the topic is written is not in the answer"
+        if held is not None:
+            yield f"up to {counted(held, 'entry')} {'was' if held == 1 else 'were'} read and not acknowledged"
+    else:
+        behind = "entries of earlier ledgers" if left is None else f"up to {counted(left, 'entry')}"
+        yield f"{behind} behind markDeletePosition are not acknowledged"
     if unread is not None:
         yield "all of them were read" if not unread else f"{unread:,} were not read"
     if unread and cursor.waits_for_entries is not None and cursor.pending_reads is not None:
@@ -82,3 +89,11 @@ def _shown(name: str, ledger: LedgerFacts, before: LedgerFacts | None) -> Iterat
     if old is not None and old.read_position is not None and cursor.read_position is not None:
         moved = old.read_position != cursor.read_position or old.mark_delete_position != cursor.mark_delete_position
         yield "it moved between the moments" if moved else "it did not move between the moments"
+
+
+def _in_hands(name: str, ledger: LedgerFacts) -> int | None:
+    """Entries between mark-delete and read position; None where one is unknown, or in an earlier ledger."""
+    marked, read = ledger.cursors[name].mark_delete_position, ledger.cursors[name].read_position
+    if marked is None or read is None or marked.ledger != read.ledger:
+        return None
+    return max(0, read.entry - marked.entry - 1)

@@ -3,7 +3,7 @@
 A row fits where the cause has its symptom and the brokers can be of a release that it affects; where nothing shows
 their release, the symptom has to be one of its own. It stays a likeness: what a broker prints does not prove which of
 its lines was wrong. Releases are those of the release notes, or of the labels of the pull request that mended it; of a
-thread that is open, or that names no release, none is said.
+thread that is open, or that names no release, none is said. docs/operators.md says which reports are no row and why.
 """
 
 from __future__ import annotations

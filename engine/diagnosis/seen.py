@@ -487,7 +487,7 @@ def readings_of(moment: Moment) -> MomentReadings:
     listed: dict[Key, Reading] = {}
     ledgers = moment.snapshot.ledgers
     waits = _waiting_segments(moment.snapshot)
-    for topic in moment.snapshot.topics.values():
+    for topic in (*moment.snapshot.topics.values(), *_segments_alone(moment.snapshot)):
         into = listed if topic.kind == "broker-stats" else full
         for sub in topic.subscriptions:
             if not is_internal(topic.name, sub.name):
@@ -495,6 +495,23 @@ def readings_of(moment: Moment) -> MomentReadings:
                 reading = Reading(moment.at_ms, topic, sub, ledgers.get(topic.name), waits_for)
                 into[topic.namespace, sub.name, topic.name] = reading
     return MomentReadings(full, listed)
+
+
+def _segments_alone(snapshot: Snapshot) -> Iterator[TopicFacts]:
+    """The statistics of segments that no list of topics has; they are printed as those of a topic are."""
+    for facts in snapshot.scalable.values():
+        layout = facts.layout()
+        if layout is None or not facts.printed:
+            continue
+        from engine.admin.topics import decode_topic_stats
+        from engine.scalable.model import backing_topic
+
+        for one, data in facts.printed.items():
+            name = backing_topic(facts.topic, layout.segments[one]) if one in layout.segments else ""
+            if name and name not in snapshot.topics:
+                topic = decode_topic_stats(data, name).good
+                if topic is not None:
+                    yield topic
 
 
 def _waiting_segments(snapshot: Snapshot) -> dict[tuple[str, str], str]:

@@ -6,6 +6,7 @@ Metrics have fewer members than statistics of topics, and no list of consumers u
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +17,8 @@ from typing import Any, Final
 import msgspec
 
 _BEGINS: Final = re.compile(rb"^(?:# (?:HELP|TYPE) )?pulsar_[a-zA-Z0-9_]+(?:\{| )", re.MULTILINE)
+_TABLE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\"?Time\"?[,;]")
+"""How a panel of Grafana begins as CSV."""
 _HEAD_BYTES: Final = 1 << 16
 _MOST_MS: Final = 253_402_300_799_000
 """The end of the year 9999 in epoch milliseconds; Python knows no later times."""
@@ -132,6 +135,40 @@ def instants(data: bytes) -> list[tuple[str, bytes]]:
         name = stamp.replace(":", "-").replace("+00-00", "Z")
         found.append((name, msgspec.json.encode({"data": {"resultType": "vector", "result": result}})))
     return found
+
+
+def query_of_table(data: bytes) -> bytes | None:
+    """A panel that Grafana exported as CSV as the range of Prometheus that it shows; None for any other text.
+
+    Its columns are a time and series with the names of their metrics, as the legend has them that Grafana gives.
+    """
+    if not _TABLE.match(data):
+        return None
+    try:
+        header, *rows = csv.reader(data.decode("utf-8", "replace").splitlines())
+    except csv.Error:  # a cell without an end, or bytes that no table has
+        return None
+    series = {}
+    for at, cell in enumerate(header):
+        for sample in _parsed([f"{cell} 0"]) if cell.partition("{")[0] in _READ else ():
+            series[at] = _Series({"__name__": sample.name, **sample.labels})
+    for row in rows:
+        time = _seconds(row[0]) if row else None
+        if time is not None:
+            for at in series.keys() & set(range(len(row))):
+                series[at].values.append((time, row[at]))
+    return msgspec.json.encode({"data": {"resultType": "matrix", "result": list(series.values())}}) if series else None
+
+
+def _seconds(text: str) -> float | None:
+    """A time of a table in epoch seconds: milliseconds, or a date without a zone, taken for UTC."""
+    try:
+        if text.isdecimal():
+            return int(text[:20]) / 1000
+        time = datetime.fromisoformat(text)
+        return time.replace(tzinfo=time.tzinfo or UTC).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def statistics_of_query(data: bytes) -> dict[str, Any] | None:

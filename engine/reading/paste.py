@@ -26,9 +26,11 @@ _DECODER: Final = json.JSONDecoder(parse_int=len, parse_float=len)
 """Checks JSON and finds its end. Numbers are not parsed: Python refuses those of thousands of digits."""
 _GAP: Final = r"(?:[^\S\n]|\n(?:[>|│]+|[+](?=[ \t]))?)*"
 """Space before a token, with what a mail, a table or a comparison puts before a line."""
+_OPENS: Final = "“”„‟«»‘’‚‛"
+"""Quotes of other keyboards, any of which may open a name."""
 _BEGINS: Final = re.compile(
-    rf"\{{(?={_GAP}(?:[\"'“‘}}]|[A-Za-z_$][\w$.-]{{0,100}}\s*[:=]|//|#|/\*|\.\.|…))"
-    rf"|\[(?={_GAP}[\"'“‘{{\[])"
+    rf"\{{(?={_GAP}(?:[\"'{_OPENS}}}]|[A-Za-z_$][\w$.-]{{0,100}}\s*[:=]|//|#|/\*|\.\.|…))"
+    rf"|\[(?={_GAP}[\"'{_OPENS}{{\[])"
     r"|[A-Z][A-Za-z0-9_]{0,80}\((?=[a-z_]\w{0,100}=)"
     r"|(?<=\n)[ \t>|]*(?=(?:\"[^\"\n]{1,600}\"|“[^”\n]{1,600}”|'[^'\n]{1,600}')[ \t]*:[ \t]*[\"'“‘{\[\-\dtfnTFN])"
 )
@@ -40,6 +42,8 @@ _COLOURS: Final = re.compile(
     r"(?:\x1b|\^\[|␛|\\e|\\033|\\x1b|\\u001b)(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>])"
     r"|(?<![\w\"])\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m"
 )
+_ESCAPED: Final = re.compile(r"\{(?:\s|\\n){0,40}\\\"")
+"""An answer in a string of which the words around it say nothing, with its line breaks."""
 _TYPED: Final = re.compile(r"[^\n\x08]\x08")
 _COMMAND_MAYBE: Final = re.compile(
     r"pulsar-admin|pulsarctl|pulsar-shell|admin>|/admin/v2/|/lookup/v2/|/metrics"
@@ -135,7 +139,7 @@ def read_paste(data: bytes) -> Paste:
 
 _ANY_SIGN: Final = re.compile(
     rb"[mM]sg_?[rR]ate_?[iI]n|[mM]sg_?[bB]acklog|[eE]ntries_?[aA]dded|[mM]ark_?[dD]elete|boundaries|subscriptions"
-    rb"|persistent://[^\n]{0,600}pulsar(?:\+ssl)?://|^persistent://|pulsar-admin|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|configData"
+    rb"|persistent://[^\n]{0,600}pulsar(?:\+ssl)?://|^persistent://|pulsar-admin|/admin/v2/|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|configData"
     rb"|PULSAR_PREFIX_|^loadBalancer\w+\s*=|^loadManagerClassName\s*=|lastStats",
     re.MULTILINE,
 )
@@ -156,7 +160,10 @@ def _plain(text: str) -> str:
         text = text.replace('\\"', '"')
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", " ")
-    return _without_numbers(without_margins(text))
+    text = without_margins(text)
+    if _ESCAPED.search(text):
+        text = text.replace("\\n", " ").replace('\\"', '"')
+    return _without_numbers(text)
 
 
 def _without_numbers(text: str) -> str:

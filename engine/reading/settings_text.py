@@ -14,6 +14,7 @@ PREFIX: Final = "PULSAR_PREFIX_"
 """The container's scripts put a variable of this prefix into broker.conf."""
 _LINE: Final = re.compile(r"[ \t]*(?:export[ \t]+|-e[ \t]+|-[ \t]+)?([A-Za-z_][\w.-]{0,200})[ \t]*=[ \t]*([^\n]*)")
 _NAME: Final = re.compile(r"[a-z][A-Za-z0-9_]{2,200}")
+_COMMAND: Final = re.compile(r"[^\n=]{0,200}[$#%>❯➜] |(?:kubectl|docker|podman|oc) ")
 _LONGEST_VALUE: Final = 10_000
 
 
@@ -29,6 +30,8 @@ def settings_of_lines(text: str) -> dict[str, str]:
     settings: dict[str, str] = {}
     others = 0
     for line in text.splitlines():
+        if not settings and _COMMAND.match(line):
+            continue
         stripped = line.strip()
         if not stripped or stripped[0] in "#!":
             continue
@@ -58,7 +61,10 @@ def settings_of_values(document: object) -> dict[str, str]:
         name, value = pending.pop()
         if isinstance(value, Mapping):
             if name in ("configData", "data", "environment"):
-                settings |= _named(value)
+                files = [text for file, text in value.items() if str(file).endswith(".conf") and isinstance(text, str)]
+                settings |= _named(value, prefixed=bool(files))  # beside a file there are other files
+                for text in files:
+                    settings |= settings_of_lines(text)
             else:
                 # Of components of the chart only the broker's settings are those of brokers.
                 below = (

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-UNNAMED_SUBSCRIPTION: Final = "unnamed"
+UNNAMED: Final = "unnamed"
+"""The name of a subscription or a cursor that was given without one."""
 _NAMED_BY_PEOPLE: Final = frozenset({"partitions", "subscriptions", "cursors", "replication"})
 """Members whose own members have names of things, with values of Pulsar."""
 _FREE: Final = frozenset({"metadata", "properties", "subscriptionProperties", "consumersAfterMarkDeletePosition"})
@@ -51,6 +52,11 @@ def is_subscription(value: object) -> bool:
     return isinstance(value, Mapping) and "msgBacklog" in value and ("consumers" in value or "type" in value)
 
 
+def is_cursor(value: object) -> bool:
+    """Whether a value has what only a cursor of internal statistics has."""
+    return isinstance(value, Mapping) and "markDeletePosition" in value and "readPosition" in value
+
+
 def completed(members: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
     """Return a part of an answer with what belongs around it, and what the part is; None for anything else.
 
@@ -58,9 +64,14 @@ def completed(members: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
     'subscriptions alone'
     """
     if is_subscription(members):
-        return {"subscriptions": {UNNAMED_SUBSCRIPTION: dict(members)}}, "one subscription alone, without its name"
+        return {"subscriptions": {UNNAMED: dict(members)}}, "one subscription alone, without its name"
+    if is_cursor(members):
+        return {"cursors": {UNNAMED: dict(members)}, "ledgers": []}, "one cursor alone, without its name"
+    cursors = members["cursors"] if [*members] == ["cursors"] else members
     if members and all(map(is_subscription, members.values())):
         return {"subscriptions": dict(members)}, "subscriptions alone"
+    if isinstance(cursors, Mapping) and cursors and all(map(is_cursor, cursors.values())):
+        return {"cursors": dict(cursors), "ledgers": []}, "cursors alone"
     return None
 
 

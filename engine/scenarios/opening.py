@@ -310,10 +310,10 @@ def _without_rates(snapshot: Snapshot) -> list[Notice]:
 def _loads(snapshot: Snapshot) -> dict[str, Load]:
     return {
         name: Load(
-            msg_rate_in=facts.msg_rate_in_msgs_per_sec or 0.0,
-            msg_rate_out=facts.msg_rate_out_msgs_per_sec or 0.0,
-            throughput_in_bytes_per_sec=facts.msg_throughput_in_bytes_per_sec or 0.0,
-            throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec or 0.0,
+            msg_rate_in=facts.msg_rate_in_msgs_per_sec,
+            msg_rate_out=facts.msg_rate_out_msgs_per_sec,
+            throughput_in_bytes_per_sec=facts.msg_throughput_in_bytes_per_sec,
+            throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
             unacked_messages=sum(unacked_of(subscription) for subscription in facts.subscriptions),
             backlog_entries=facts.msg_backlog_entries,
         )

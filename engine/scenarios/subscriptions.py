@@ -147,8 +147,8 @@ def _is_alone(topic: TopicFacts) -> bool:
 
 def _own_load(facts: SubscriptionFacts) -> Load:
     return Load(
-        msg_rate_out=facts.msg_rate_out_msgs_per_sec or 0.0,
-        throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec or 0.0,
+        msg_rate_out=facts.msg_rate_out_msgs_per_sec,
+        throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
         unacked_messages=unacked_of(facts),
         backlog_entries=facts.msg_backlog_entries or 0,
     )

@@ -177,7 +177,7 @@ def synthetic_keys(
 
 def _messages(seed: int, key: str) -> int:
     # The square root of a topic's rate: keys are uneven too, but one key seldom is a whole topic.
-    return math.isqrt(int(load_of(seed, key).msg_rate_in))
+    return math.isqrt(int(load_of(seed, key).msg_rate_in or 0))
 
 
 def _changed(state: ClusterState, mode: str, points: int) -> ClusterState:

@@ -50,8 +50,11 @@ def consumers_of(units: DataFrame, held: DataFrame, policies: Sequence[Policy]) 
     """The different consumers of each subscription under each policy, and one row for nobody, with no ``consumer``."""
     everyone = fn.posexplode(fn.concat("new_names", fn.array(fn.lit(None).cast("string"))))
     named = fn.explode(fn.array(*(fn.lit(policy.value) for policy in policies))).alias("policy")
-    listed = units.select("number", *UNIT, "topic", named, "new_names").select(
-        *_OF_UNIT, *UNIT, "topic", everyone.alias("position", "consumer")
+    first = held.groupBy("number").agg(fn.min("topic").alias("topic"))
+    listed = (
+        units.join(first, "number", "left")
+        .select("number", *UNIT, "topic", named, "new_names")
+        .select(*_OF_UNIT, *UNIT, "topic", everyone.alias("position", "consumer"))
     )
     someone, has = fn.col("consumer").isNotNull(), fn.col("held")
     unit = Window.partitionBy(*_OF_UNIT)

@@ -37,12 +37,13 @@ HELD: Final = declared(
     flag_off_moved boolean?
     flag_on_position int?
     flag_on_moved boolean?
+    topic string The first by name.
     partitions
     msg_rate_out double In whole millionths: so the sum does not depend on the order.
     msg_throughput_out double
     """,
 )  # fmt: skip
-_PLACES: Final = HELD.names[:-3]
+_PLACES: Final = HELD.names[:-4]
 _RATES: Final = ("msg_rate_out", "msg_throughput_out")
 _RULES: Final = ["modulo", "ring", "first-connected"]
 _KEPT: Final = ("topic", "partition_index", "reported_active_consumer", *_RATES)
@@ -125,8 +126,10 @@ def _sums(columns: Mapping[str, Any]) -> Any:
     """Rows of ``HELD``."""
     numbers = {name: columns[name].to_numpy() for name in _RATES}
     rates = {name: np.where(np.abs(rate) < _MOST_PER_SEC, np.rint(rate * MILLION), 0) for name, rate in numbers.items()}
-    rows = pa.table({name: columns[name] for name in _PLACES} | rates)
-    sums = rows.group_by([*_PLACES]).aggregate([([], "count_all"), *((name, "sum") for name in _RATES)])
+    rows = pa.table({name: columns[name] for name in (*_PLACES, "topic")} | rates)
+    sums = rows.group_by([*_PLACES]).aggregate(
+        [("topic", "min"), ([], "count_all"), *((name, "sum") for name in _RATES)]
+    )
     return sums.rename_columns(HELD.names).cast(HELD.arrow)
 
 

@@ -36,7 +36,6 @@ UNITS: Final = declared(
     number bigint Of the unit.
     cluster, namespace, subscription
     consumer_set bigint
-    topic
     names array<string>
     levels array<bigint>
     new_names array<string>
@@ -110,7 +109,7 @@ class UnitWork:
         account.with_priority_levels += any(before.levels)
         account.in_no_brokers_order += not any(before.levels) and not _is_sorted(before.names)
         lists = (before.names, before.levels, after.names, after.levels)
-        return (*(row[name] for name in ("number", *UNIT, "topic")), *lists)
+        return (*(row[name] for name in ("number", *UNIT)), *lists)
 
 
 def _is_sorted(names: Sequence[str]) -> bool:

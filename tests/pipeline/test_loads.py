@@ -36,12 +36,12 @@ def loads_of(spark: SparkSession, units: Sequence[Unit]) -> tuple[list[dict[str,
     lists, held = [], []
     for number, unit in enumerate(units):
         names, levels = list(unit.names), [0] * len(unit.names)
-        lists.append((number, "c", "t/n", unit.subscription, number, f"topic-{number}", *(names, levels) * 2))
+        lists.append((number, "c", "t/n", unit.subscription, number, *(names, levels) * 2))
         after = [place for place, count in enumerate(unit.held) for _ in range(count)]
         before = [place for place, count in enumerate(unit.before) for _ in range(count)]
         for (now, was), count in Counter(zip(after, before, strict=True)).items():
             new, old = (place if place < len(names) else -1 for place in (now, was))
-            held.append((number, old, new, now != was, None, None, count, *[RATE * 1e6 * count] * 2))
+            held.append((number, old, new, now != was, None, None, f"topic-{number}", count, *[RATE * 1e6 * count] * 2))
     consumers = consumers_of(
         spark.createDataFrame(lists, UNITS.ddl), spark.createDataFrame(held, HELD.ddl), [Policy.FLAG_OFF]
     )

@@ -44,7 +44,7 @@ class Collected:
 def units_and_topics(folder: Path) -> tuple[list[Path], Any]:
     """The parts of a table of units with three consumers each, and their 0 to 4 topics, not unit by unit."""
     lists = (["a", "b", "c"], [0, 0, 0]) * 2
-    units = [(at, "g", "t/n", f"s{at:02}", 7, "", *lists) for at in range(COUNT)]
+    units = [(at, "g", "t/n", f"s{at:02}", 7, *lists) for at in range(COUNT)]
     parts = []
     for number in range(2):
         parts.append(folder / f"part-{number}.parquet")

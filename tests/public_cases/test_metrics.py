@@ -118,6 +118,25 @@ def test_a_bad_line_loses_only_itself(bad: str) -> None:
     assert first_of(f"{text(40)}{bad}\n")[0] == "metrics_only"
 
 
+@pytest.mark.parametrize("times", [("2026-11-01 10:00:00", "2026-11-01 10:01:00"), ("1793527200000", "1793527260000")])
+def test_a_panel_that_grafana_exported_is_two_moments(times: tuple[str, str], run: Run, tmp_path: Path) -> None:
+    labels = f'{{{LABELS},subscription="billing"}}'.replace('"', '""')
+    series = ("back_log", "msg_rate_out", "blocked_on_unacked_messages")
+    header = ",".join(["Time", *(f'"pulsar_subscription_{name}{labels}"' for name in series), '"Other"'])
+    rows = [f"{time},{backlog},0,{blocked},x" for time, backlog, blocked in zip(times, (40, 50), (0, 1), strict=True)]
+    (tmp_path / "panel.csv").write_text("\n".join([header, rows[0], "", "bad,row", rows[1]]) + "\n")
+    ran = run("why", "panel.csv", "--json")
+    document = json.loads(ran.out)
+    assert (ran.code, document["moments"], document["backlog"]) == (1, 2, 50)
+    assert document["causes"][0]["id"] == "subscription_unacked_limit"
+    (tmp_path / "panel.csv").write_text(f'{header}\n"{"x" * 200_000}\n{rows[1]}')
+    assert run("why", "panel.csv").code == 2, "a cell without an end"
+    nameless = header.replace("pulsar_subscription_back_log", "").replace("pulsar_subscription_", "x_")
+    (tmp_path / "panel.csv").write_text("\n".join([nameless, *rows]))
+    ran = run("why", "panel.csv")
+    assert (ran.code, "Grafana" in ran.err) == (2, True)
+
+
 @pytest.mark.parametrize("ending", [".txt", ".prom", ""])
 def test_files_in_a_folder_are_read_and_the_exit_code_says_what_was_found(
     ending: str, tmp_path: Path, run: Run

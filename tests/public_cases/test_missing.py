@@ -143,6 +143,37 @@ def test_a_screen_has_what_is_known_and_null_for_the_rest(run: Run, tmp_path: Pa
     assert "rates-assumed" in [notice["code"] for notice in document["notices"]]
 
 
+def test_a_dashboard_has_null_for_rates_that_no_answer_has(run: Run, tmp_path: Path) -> None:
+    """One partition without rates: its consumer's, their sum and every share are unknown, the other consumer's is not.
+
+    What is computed takes 0, as the notice says; a rate of 0 that was reported stays 0.
+    """
+
+    def partition(active: str, **rates: float) -> dict[str, Any]:
+        consumers = [{"consumerName": name, "availablePermits": 9} for name in ("a", "b")]
+        sub = {"type": "Failover", "msgBacklog": 0, "activeConsumerName": active, "consumers": consumers, **rates}
+        return {"msgRateIn": 1.0, "msgThroughputIn": 10.0, "subscriptions": {"s": sub}, **rates}
+
+    known = {"msgRateOut": 2.0, "msgThroughputOut": 20.0}
+    names = [f"persistent://t/n/x-partition-{at}" for at in range(2)]
+    documents = []
+    for lacking in (partition("a"), partition("a", msgRateOut=0.0, msgThroughputOut=0.0)):
+        (tmp_path / "a.json").write_text(json.dumps(dict(zip(names, (lacking, partition("b", **known)), strict=True))))
+        document = json.loads(run("a.json", "--json").out)
+        jsonschema.validate(document, schema_of("dashboard"))
+        documents.append(document)
+    for document, first, shares, total in zip(
+        documents, (None, 0.0), ([None, None], [0.0, 1.0]), (None, 2.0), strict=True
+    ):
+        assert [row["msgs_per_sec"] for row in document["consumers"]] == [first, 2.0]
+        assert [row["rate_share"] for row in document["consumers"]] == shares
+        assert document["totals"]["msgs_per_sec"] == total
+        (namespace,) = document["namespaces"]
+        filled = sorted((root["msgs_per_sec"] is None, root["topics"]) for root in namespace["roots"] if root["topics"])
+        assert filled == ([(False, 1), (True, 1)] if total is None else [(False, 1), (False, 1)])
+        assert (namespace["msgs_per_sec"] is None) is (total is None)
+
+
 def test_a_diagnosis_without_a_backlog_has_none(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(LACKING))
     document = json.loads(run("why", "a.json", "--all", "--json").out)

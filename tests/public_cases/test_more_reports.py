@@ -125,6 +125,12 @@ SUMS: Final = {
                      id="22709: cursors at the end"),
         pytest.param(shown(partitions(cursor("8:3000", "8:3100", "8:3404", waitingReadOp=False))), "cursors_only",
                      "cannot_tell", [], 1, id="cursors that are behind"),
+        pytest.param(shown({"cursors": cursor("8:3000", "8:3100", "8:3404")["cursors"]})[2:-2], "cursors_only",
+                     "cannot_tell", [], 1, id="the member with cursors alone"),
+        pytest.param(shown(cursor("8:3000", "8:3100", "8:3404")["cursors"]), "cursors_only", "cannot_tell", [], 1,
+                     id="a cursor alone"),
+        pytest.param(shown(cursor("8:3000", "8:3100", "8:3404")["cursors"]["lane"]), "cursors_only", "cannot_tell", [],
+                     1, id="a cursor without its name"),
     ],
 )  # fmt: skip
 def test_what_a_thread_found(

@@ -180,7 +180,14 @@ data:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("broker.conf", CONF), ("values.yaml", VALUES), ("broker.env", ENVIRONMENT), ("map.yml", MANIFEST)],
+    [
+        ("broker.conf", CONF),
+        ("values.yaml", VALUES),
+        ("broker.env", ENVIRONMENT),
+        ("map.yml", MANIFEST),
+        ("map.json", json.dumps({"kind": "ConfigMap", "data": {"broker.conf": CONF, "other": "x"}})),
+        ("session.txt", f"➜  infra git:(main) ✗ kubectl exec broker-0 -- env | grep -i pulsar\n{ENVIRONMENT}"),
+    ],
 )
 def test_settings_are_the_run_time_configuration(run: Run, tmp_path: Path, name: str, text: str) -> None:
     known = read_answers(AnswerFile(name, text.encode())).configuration

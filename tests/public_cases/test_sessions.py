@@ -180,6 +180,11 @@ def test_texts_with_an_answer_are_read_in_a_folder_and_others_are_passed_over(tm
         (b"2026-01-02T03:04:05,678+0000 [main] INFO  org.apache.pulsar - started\n" * 3, "log"),
         (b"# HELP x y\n# TYPE pulsar_rate_in gauge\n", "/metrics"),
         (b"Topic not found\n\nReason: Topic not found\n", "error of the admin tool"),
+        (b"From: a@b.c\nContent-Transfer-Encoding: base64\n\nJCBwdWxzYXItYWRtaW4=\n", "base64"),
+        (b"stats: {MsgRateIn:1 Subscriptions:map[s:{MsgBacklog:5 Type:Shared}]}\n", "Go"),
+        (b'$ pulsar-admin topics stats x | jq .\n{"name": "s", "backlog": 5}\n', "'name' and 'backlog'"),
+        (b'$ pulsar-admin topics stats x | jq .subscriptions[].consumers\n[{"consumerName": "a"}]\n', "'consumerName'"),
+        (b'{"ms9RateIn": O.O, "msgBack1og": l000, "consurners": [}\n', "is not JSON"),
     ],
 )
 def test_a_file_of_something_else_is_named(data: bytes, named: str) -> None:

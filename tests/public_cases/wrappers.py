@@ -376,6 +376,47 @@ def windows_quotes(answer: Recorded) -> bytes:
         return text.encode()
 
 
+def chat_export(answer: Recorded) -> bytes:
+    said = f"look at this\n```$ {command(answer)}\n{pretty(answer)}```\nsince 9"
+    return json.dumps(
+        [{"type": "message", "text": said, "ts": "17.01"}, {"type": "message", "text": ":eyes:"}]
+    ).encode()
+
+
+def record_of_a_log_store(answer: Recorded) -> bytes:
+    text = f"$ {command(answer)}\n{json.dumps(answer.value)}"
+    return json.dumps({"_index": "logs", "_source": {"pod": "tool-1", "stream": "stdout", "message": text}}).encode()
+
+
+def capture_of_a_browser(answer: Recorded) -> bytes:
+    content = {"mimeType": "application/json", "text": json.dumps(answer.value)}
+    request = {"method": "GET", "url": f"http://broker-1:8080{answer.path}"}
+    entry = {"startedDateTime": "2026-01-02T03:04:05Z", "request": request, "response": {"content": content}}
+    return json.dumps({"log": {"version": "1.2", "entries": [entry]}}, indent=1).encode()
+
+
+def notebook(answer: Recorded) -> bytes:
+    lines = [f"{line}\n" for line in pretty(answer).splitlines()]
+    cell = {"cell_type": "code", "source": [f"!{command(answer)}"], "outputs": [{"name": "stdout", "text": lines}]}
+    return json.dumps({"cells": [cell], "nbformat": 4}, indent=1).encode()
+
+
+def logs_of_pods(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "pulsar-toolset-0 toolset ")
+
+
+def build_log(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "[2026-01-02T03:04:05.678Z] ")
+
+
+def quotes_that_only_close(answer: Recorded) -> bytes:
+    return prompted(answer, re.sub(r'"([^"\\]*)"', "”\\1”", pretty(answer)), "[10:11] me\n")
+
+
+def escaped_with_its_lines(answer: Recorded) -> bytes:
+    return prompted(answer, "result: " + json.dumps(pretty(answer)))
+
+
 ALL: Final[tuple[Wrapper, ...]] = (
     plain_prompt, prompt_on_both_sides, kubectl, jvm_warnings, pip_and_python, logs_around, logs_between_lines, fenced,
     coloured, no_break_spaces, typographic, comments, trailing_commas, missing_commas, python_repr, python_pprint,
@@ -383,7 +424,8 @@ ALL: Final[tuple[Wrapper, ...]] = (
     numbered_by_grep, html_source, escaped_in_a_log, hard_wrapped, javascript, diff_of_two, typescript, watched,
     in_a_table, shuffled_members, container_log, stamped_log, journal, compose, kubectl_prefix, quoted_twice,
     numbered_by_a_page, half_of_a_screen, tracker, page, job_runner, json_log, progress_of_curl, continued_command,
-    windows_quotes,
+    windows_quotes, chat_export, record_of_a_log_store, capture_of_a_browser, notebook, logs_of_pods, build_log,
+    quotes_that_only_close, escaped_with_its_lines,
 )  # fmt: skip
 """For answers of every kind."""
 YAML: Final[tuple[Wrapper, ...]] = (as_yaml,)

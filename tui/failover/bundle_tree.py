@@ -308,4 +308,4 @@ def _busiest(bundles: tuple[BundleNode, ...]) -> BundleNode | None:
 
 
 def _rate(bundle: BundleNode) -> float:
-    return bundle.msgs_per_sec if bundle.reported is None else bundle.reported.msgs_per_sec
+    return (bundle.msgs_per_sec or 0.0) if bundle.reported is None else bundle.reported.msgs_per_sec

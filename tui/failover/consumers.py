@@ -94,7 +94,7 @@ class Cells(Struct, frozen=True):
         return Text(text.rjust(column.width - 1) + " ", dim if faint else "", no_wrap=True)
 
     def _bar(self, row: ConsumerRow, width: int) -> str:
-        share = row.rate_share / self.longest if self.longest > 0 else 0.0
+        share = (row.rate_share or 0.0) / self.longest if self.longest > 0 else 0.0
         return bar_text(share, width, glyphs_of(self.ascii_only))
 
     def _change(self, row: ConsumerRow, width: int) -> Text:
@@ -140,7 +140,7 @@ def consumer_value(row: ConsumerRow, key: str) -> Value:
 
 def consumer_lines(rows: Sequence[ConsumerRow], colours: Palette, ascii_only: bool, order: Order) -> Lines:
     """Return the table of these consumers; a whole bar stands for the busiest of them."""
-    cells = Cells(colours, max((row.rate_share for row in rows), default=0.0), ascii_only, rows)
+    cells = Cells(colours, max((row.rate_share or 0.0 for row in rows), default=0.0), ascii_only, rows)
     return table_lines(rows, consumer_columns, cells.text, order)
 
 

@@ -96,7 +96,7 @@ class PartitionsScreen(TableDialog):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "none", "Explain")]
     filename = "partitions.csv"
 
-    def __init__(self, name: str, msgs_rate: float, rows: Sequence[PartitionRow], colours: Palette) -> None:
+    def __init__(self, name: str, msgs_rate: float | None, rows: Sequence[PartitionRow], colours: Palette) -> None:
         super().__init__()
         self._consumer = name
         self._rate = msgs_rate

@@ -26,7 +26,7 @@ from tui.fleet.columns import (
 )
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
-from tui.kit.wording import in_out_rate, known_quantity, out_rate, quantity, safe_name
+from tui.kit.wording import in_out_rate, out_rate, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
@@ -65,7 +65,7 @@ def fleet_sentence(
 
 def _rate(totals: FleetTotals, name: str) -> str:
     part = totals.partial.get(name)
-    return known_quantity(getattr(totals, name)) if part is None else f"at least {quantity(part.known)}"
+    return quantity(getattr(totals, name)) if part is None else f"at least {quantity(part.known)}"
 
 
 def _releases(summary: FleetSummary) -> str:
@@ -199,7 +199,7 @@ def _namespace(row: Mapping[str, Any]) -> str:
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
         parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
-    parts.append(f"{known_quantity(row['msg_rate_in'])} in/s, {known_quantity(row['msg_rate_out'])} out/s")
+    parts.append(f"{quantity(row['msg_rate_in'])} in/s, {quantity(row['msg_rate_out'])} out/s")
     return "; ".join(parts)
 
 

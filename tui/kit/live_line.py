@@ -13,7 +13,7 @@ from engine.text import counted
 from engine.views.reported.trends import Trends
 from tui.drawing.glyphs import glyphs_of
 from tui.kit.plain_text import assembled, below_each_other
-from tui.kit.wording import known_quantity, safe_name, sparkline
+from tui.kit.wording import quantity, safe_name, sparkline
 
 _MINUTE_S: Final = 60
 _HOUR_S: Final = 3600
@@ -117,9 +117,7 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
 def trend_parts(trends: Trends, width: int, levels: str) -> list[tuple[str, str]]:
     """Text and style of the newest numbers, each behind its past; ``levels`` are nine heights."""
     series = (("backlog", trends.backlog), ("out/s", trends.out_msgs_per_sec), ("permits", trends.permits))
-    words = [
-        ("   " * bool(at) + f"{name} ", f" {known_quantity(values[-1])}") for at, (name, values) in enumerate(series)
-    ]
+    words = [("   " * bool(at) + f"{name} ", f" {quantity(values[-1])}") for at, (name, values) in enumerate(series)]
     taken = sum(len(before + after) for before, after in words)
     cells = max(0, (width - taken) // len(series))
     parts = []

@@ -24,7 +24,7 @@ from engine.views.reported.model import (
 )
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import REPORTED_SIGN, Column, Value
-from tui.kit.wording import known, known_quantity, quantity, safe_name
+from tui.kit.wording import known, quantity, safe_name
 
 BLOCKED_SIGN: Final = "!"
 """Before whatever cannot be served, on the ring and in tables."""
@@ -135,8 +135,8 @@ def sums_text(view: ReportedView) -> str:
 def sums_texts(view: ReportedView) -> tuple[str, ...]:
     """``sums_text`` and shorter forms of it."""
     blocked = f" · {BLOCKED_SIGN} {len(view.blocked):,}" if view.blocked else ""
-    short = f"{REPORTED_SIGN} backlog {known_quantity(view.backlog)} · {known_quantity(view.unacked)} unacked{blocked}"
-    return sums_text(view), short, f"{REPORTED_SIGN} backlog {known_quantity(view.backlog)}{blocked}"
+    short = f"{REPORTED_SIGN} backlog {quantity(view.backlog)} · {quantity(view.unacked)} unacked{blocked}"
+    return sums_text(view), short, f"{REPORTED_SIGN} backlog {quantity(view.backlog)}{blocked}"
 
 
 def pair_words(view: ReportedView, names: Sequence[str]) -> list[str]:
@@ -254,7 +254,7 @@ def reported_cell(consumer: ReportedConsumer | None, column: Column, colours: Pa
     sign = "-" if number is not None and number < 0 else ""
     style = hex_colour(colours.dim) if not number else ""
     return Text(
-        f"{sign}{known_quantity(None if number is None else abs(number))}".rjust(column.width - 1) + " ",
+        f"{sign}{quantity(None if number is None else abs(number))}".rjust(column.width - 1) + " ",
         style,
         no_wrap=True,
     )

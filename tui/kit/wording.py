@@ -118,23 +118,33 @@ def judgement_word(judgement: Judgement) -> str:
     return "no change" if judgement == "even" else judgement
 
 
-def percent(share: float) -> str:
-    """A fraction as a percentage with one decimal.
+UNKNOWN: Final = "–"
+"""What nobody reported or computed: not 0."""
 
-    >>> percent(0.1234), percent(1.0), percent(1.1)
-    ('12.3%', '100%', '110.0%')
+
+def percent(share: float | None) -> str:
+    """A fraction as a percentage with one decimal, or a dash for one that nobody reported.
+
+    >>> percent(0.1234), percent(1.0), percent(1.1), percent(None)
+    ('12.3%', '100%', '110.0%', '–')
     """
+    if share is None:
+        return UNKNOWN
     return "100%" if 0.9995 <= share < 1.0005 else f"{share * 100:.1f}%"
 
 
-def quantity(value: float) -> str:
-    """A number in at most five characters: plain below 1000, then with k, M, G. What is not finite is named.
+def quantity(value: float | None) -> str:
+    """A number in at most five characters: plain below 1000, then with k, M, G; a dash for one that nobody reported.
+
+    What is not finite is named.
 
     >>> [quantity(v) for v in (0, 9.46, 42.0, 999.6, 1234, 98765, 99_950, 2_500_000)]
     ['0', '9.5', '42', '1.0k', '1.2k', '98.8k', '100k', '2.5M']
-    >>> quantity(math.nan), quantity(-math.inf)
-    ('NaN', '-inf')
+    >>> quantity(math.nan), quantity(-math.inf), quantity(None)
+    ('NaN', '-inf', '–')
     """
+    if value is None:
+        return UNKNOWN
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else str(value)
     if value < 10 and value != int(value) and round(value, 1) < 10:
@@ -148,31 +158,22 @@ def quantity(value: float) -> str:
     return f"{value:.0f}{_UNITS[unit]}" if round(value, 1) >= 100 else f"{value:.1f}{_UNITS[unit]}"
 
 
-UNKNOWN: Final = "–"
-"""What nobody reported or computed: not 0."""
-
-
 def known(value: float | None) -> str:
     """A whole number with its thousands, or a dash for one that nobody reported."""
     return UNKNOWN if value is None else f"{value:,}"
 
 
-def known_quantity(value: float | None) -> str:
-    """As ``quantity``, or a dash for a number that nobody reported."""
-    return UNKNOWN if value is None else quantity(value)
-
-
-def out_rate(value: float) -> str:
+def out_rate(value: float | None) -> str:
     """Messages per second to consumers."""
     return f"{quantity(value)} out/s"
 
 
-def in_out_rate(value: float) -> str:
+def in_out_rate(value: float | None) -> str:
     """Messages per second from producers and to consumers, added up as brokers do for bundles."""
     return f"{quantity(value)} in+out/s"
 
 
-def bytes_per_sec(value: float) -> str:
+def bytes_per_sec(value: float | None) -> str:
     """A throughput with its unit (1 kB is 1000 bytes)."""
     return f"{quantity(value)}B/s"
 

@@ -14,7 +14,7 @@ from themes.palettes import Palette, hex_colour
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.list_panel import RowForm
 from tui.kit.reported import BLOCKED_SIGN, REPORTED_ORDER, reported_cell, reported_columns, reported_value, tag_cell
-from tui.kit.wording import fit, known_quantity, safe_name, short_topic
+from tui.kit.wording import fit, quantity, safe_name, short_topic
 
 _NAME_CELLS: Final = (9, 14, 40)
 _TOPIC_CELLS: Final = (14, 24, 80)
@@ -67,7 +67,7 @@ def subscription_lines(rows: Sequence[SubscriptionRow], colours: Palette, _ascii
             case "name":
                 return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
             case "rate":
-                return Text(known_quantity(row.reported.msgs_per_sec).rjust(column.width - 1) + " ", no_wrap=True)
+                return Text(quantity(row.reported.msgs_per_sec).rjust(column.width - 1) + " ", no_wrap=True)
             case "client" | "address":
                 text = row.reported.client_version if column.key == "client" else row.reported.address
                 shown = fit(safe_name(text) if text else "", column.width - 1)
@@ -133,6 +133,6 @@ def topic_lines(
         value = topic_value(row, column.key)
         number = max(value, 0) if isinstance(value, int | float) else None
         style = hex_colour(colours.dim) if not number else bad if row.blocked and column.key == "backlog" else ""
-        return Text(known_quantity(number).rjust(column.width - 1) + " ", style, no_wrap=True)
+        return Text(quantity(number).rjust(column.width - 1) + " ", style, no_wrap=True)
 
     return table_lines(rows, topic_columns, cell, order)

@@ -39,7 +39,7 @@ from engine.cluster.producers.evolve import folded_producers
 from engine.cluster.producers.state import ProducerTopicEvent
 from engine.cluster.scalable.events import ScalableTopicEvent
 from engine.cluster.state import ClusterState, Namespace, Subscription
-from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.loads import RATES, LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
@@ -252,10 +252,5 @@ def check_format(plain: Any, source: str) -> None:
 
 def _with_floats(load: Load) -> Load:
     # A rate that was written as 5 is the number 5.0, so that it is written the same way the next time.
-    return structs.replace(
-        load,
-        msg_rate_in=float(load.msg_rate_in),
-        msg_rate_out=float(load.msg_rate_out),
-        throughput_in_bytes_per_sec=float(load.throughput_in_bytes_per_sec),
-        throughput_out_bytes_per_sec=float(load.throughput_out_bytes_per_sec),
-    )
+    rates: dict[str, Any] = {name: float(rate) for name in RATES if (rate := getattr(load, name)) is not None}
+    return structs.replace(load, **rates)

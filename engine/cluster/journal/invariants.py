@@ -12,7 +12,7 @@ from engine.cluster.keys.state import KeySubscription, set_of
 from engine.cluster.limits import IDS, INT_32, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS, without_statistics
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState, Namespace, Subscription
-from engine.cluster.tables.loads import LoadTable
+from engine.cluster.tables.loads import LoadTable, filled
 from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.errors import Rejection
 from engine.names import (
@@ -77,13 +77,14 @@ def _load_faults(state: ClusterState) -> list[str]:
 def load_faults(topics: TopicTable, loads: Mapping[str, Load]) -> list[str]:
     """Faults of statistics: a name that is no partition of these topics, or an impossible number."""
     if isinstance(loads, LoadTable) and loads.topics is topics:
-        fine = all(bool(((column >= 0) & (column < _LARGEST)).all()) for column in (loads.rates, loads.counts))
+        columns = (filled(loads.rates), loads.counts)
+        fine = all(bool(((column >= 0) & (column < _LARGEST)).all()) for column in columns)
         return [] if fine else ["statistics hold a number that is negative or no number"]
     faults = [f"statistics of {name!r}, which does not exist" for name in loads if not _has_dispatcher(topics, name)]
     faults += [
         f"statistics of {name!r} hold a number that is negative or no number"
         for name, load in loads.items()
-        if not all(0 <= value < _LARGEST for value in astuple(load))
+        if not all(value is None or 0 <= value < _LARGEST for value in astuple(load))
     ]
     return faults
 

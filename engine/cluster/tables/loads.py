@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from math import isnan
 from operator import attrgetter
 from typing import Final
 
@@ -15,17 +16,18 @@ from engine.cluster.tables.texts import Texts
 from engine.cluster.tables.topics import Load, Recipe, TopicTable, numbers_in
 from engine.hashing import murmur3_32
 
-_RATES: Final = ("msg_rate_in", "msg_rate_out", "throughput_in_bytes_per_sec", "throughput_out_bytes_per_sec")
+RATES: Final = ("msg_rate_in", "msg_rate_out", "throughput_in_bytes_per_sec", "throughput_out_bytes_per_sec")
 _COUNTS: Final = ("unacked_messages", "backlog_entries")
-_rates_of: Final = attrgetter(*_RATES)
+_rates_of: Final = attrgetter(*RATES)
 _counts_of: Final = attrgetter(*_COUNTS)
 
 
 class LoadTable(Mapping[str, Load]):
     """Partition name -> its traffic, in columns of (n,) by the numbers of ``topics``.
 
-    ``rates``: (4, n) float64, as the first four fields of ``Load``; ``counts``: (2, n) int64, unacknowledged messages
-    and backlog; ``known``: (n,) bool, whether a partition has statistics, None if all have.
+    ``rates``: (4, n) float64, as the first four fields of ``Load``, NaN where the statistics lack one; ``counts``:
+    (2, n) int64, unacknowledged messages and backlog; ``known``: (n,) bool, whether a partition has statistics, None if
+    all have. What is computed takes ``filled`` rates.
     ``synthetic``: it is the traffic of the recipe of ``topics``.
     """
 
@@ -81,12 +83,13 @@ class LoadTable(Mapping[str, Load]):
 
     def at(self, number: int) -> Load:
         """The traffic of the partition of that number; zeros where there are no statistics."""
-        return Load(*self.rates[:, number].tolist(), *self.counts[:, number].tolist())
+        into, out, bytes_in, bytes_out = (None if isnan(rate) else rate for rate in self.rates[:, number].tolist())
+        return Load(into, out, bytes_in, bytes_out, *self.counts[:, number].tolist())
 
     def with_rates(self, numbers: NDArray[np.int64], rates: NDArray[np.float64]) -> LoadTable:
         """The table with other rates, (4, k), of these partitions; the same object where they have them already."""
         known = self.known is None or bool(self.known[numbers].all())
-        if known and np.array_equal(self.rates[:, numbers], rates):
+        if known and np.array_equal(self.rates[:, numbers], rates, equal_nan=True):
             return self
         changed, present = self.rates.copy(), None if self.known is None else self.known.copy()
         changed[:, numbers] = rates
@@ -107,9 +110,15 @@ class LoadTable(Mapping[str, Load]):
             same = self.known is other.known
         else:
             same = np.array_equal(self.known, other.known)
-        return same and np.array_equal(self.rates, other.rates) and np.array_equal(self.counts, other.counts)
+        rates = np.array_equal(self.rates, other.rates, equal_nan=True)
+        return same and rates and np.array_equal(self.counts, other.counts)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def filled(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rates with 0 for those that no statistics have, as rules and sums take them; a new array."""
+    return np.nan_to_num(rates)
 
 
 def _carried(topics: TopicTable, loads: LoadTable) -> LoadTable:

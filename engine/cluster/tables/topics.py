@@ -39,12 +39,15 @@ class Topic(Struct, frozen=True):
 
 
 class Load(Struct, frozen=True):
-    """The traffic of one partition: messages and bytes per second, and what waits unacknowledged."""
+    """The traffic of one partition: messages and bytes per second, and what waits unacknowledged.
 
-    msg_rate_in: float = 0.0
-    msg_rate_out: float = 0.0
-    throughput_in_bytes_per_sec: float = 0.0
-    throughput_out_bytes_per_sec: float = 0.0
+    A rate is None where the statistics lack it.
+    """
+
+    msg_rate_in: float | None = 0.0
+    msg_rate_out: float | None = 0.0
+    throughput_in_bytes_per_sec: float | None = 0.0
+    throughput_out_bytes_per_sec: float | None = 0.0
     unacked_messages: int = 0
     backlog_entries: int = 0
 

@@ -161,6 +161,8 @@ def _broken_link(dispatcher: Dispatcher) -> tuple[str, str, str]:
         )
     if cursor.waits_for_entries:
         return SLEEPING_READ, "; the cursor waits for new entries although it has not read all", hidden
+    if cursor.has_pending_read is None:
+        return "", "; the cursor has no read under way", f"{UNBLOCK} finds it where the dispatcher has none either"
     if cursor.has_pending_read:
         return LOST_READ, "; the dispatcher waits for a read that the cursor does not have", hidden
     return NOBODY_READS, "; nobody reads: neither the dispatcher nor the cursor has a read under way", visible

@@ -252,7 +252,8 @@ def _number(expectation: Expectation, view: DashboardView) -> float | str:
                 return f"{subject} is measured where a Key_Shared subscription is shown"
             foot = view.foot
             values = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)
-            return values[_MEASURES.index(subject)]
+            value = values[_MEASURES.index(subject)]
+            return "no answer has the rates of all partitions" if value is None else value
         case "bundles":
             node = next((namespace for namespace in view.namespaces if namespace.name == subject), None)
             return f"there is no namespace {subject!r}" if node is None else node.bundles
@@ -260,7 +261,8 @@ def _number(expectation: Expectation, view: DashboardView) -> float | str:
             bundle = _bundle(view, subject)
             if bundle is None:
                 return f"there is no bundle {subject!r}"
-            return bundle.topics if expectation.kind == "topics" else bundle.msgs_per_sec
+            value = bundle.topics if expectation.kind == "topics" else bundle.msgs_per_sec
+            return f"no answer has the rates of all topics of {subject!r}" if value is None else value
         case _:
             row = _consumer(view, subject)
             if isinstance(row, str):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from engine.admin.facts import total
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.cluster.state import NO_STATISTICS, subscription_keys
 from engine.cluster.timeline import Timeline
@@ -188,7 +189,7 @@ def topics_of_bundle(
         name = topics.names[start + at]
         load = state.loads.get(name, NO_STATISTICS)
         owner = now.owner_of(name)
-        rate = load.msg_rate_in + load.msg_rate_out
+        rate = total((load.msg_rate_in, load.msg_rate_out))
         return BundleTopic(name, int(topics.hashes[start + at]), rate, owner.name if owner else "")
 
     return LazyRows(end - start, row)

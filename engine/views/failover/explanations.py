@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated
 
+from engine.admin.facts import total
 from engine.answer import about
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.cluster.state import NO_STATISTICS, ClusterState, dispatched_load
@@ -38,8 +39,8 @@ class TopicExplanation:
     namespace: Annotated[str, about("tenant/namespace.")]
     bundle: Annotated[str, about("Its bundle's range; empty where none holds it.")]
     bundle_hash: Annotated[int, about("CRC-32 of the name.")]
-    msgs_per_sec: Annotated[float, about("In plus out.")]
-    bytes_per_sec: Annotated[float, about("In plus out.")]
+    msgs_per_sec: Annotated[float | None, about("In plus out; null where no answer has both.")]
+    bytes_per_sec: Annotated[float | None, about("In plus out; null where no answer has both.")]
     unacked_messages: Annotated[int, about("Delivered and not acknowledged.")]
     backlog_entries: Annotated[int, about("Entries that wait.")]
     takeover: Annotated[Takeover | None, about("What happens between two active consumers.")] = None
@@ -97,8 +98,8 @@ def explain_topic(now: Slice, text: str, earlier: Slice | None = None) -> TopicE
         namespace=namespace,
         bundle=bundle_text(now.state, namespace, bundle_hash),
         bundle_hash=bundle_hash,
-        msgs_per_sec=load.msg_rate_in + load.msg_rate_out,
-        bytes_per_sec=load.throughput_in_bytes_per_sec + load.throughput_out_bytes_per_sec,
+        msgs_per_sec=total((load.msg_rate_in, load.msg_rate_out)),
+        bytes_per_sec=total((load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)),
         unacked_messages=own.unacked_messages,
         backlog_entries=own.backlog_entries,
         takeover=past or _next_takeover(now, name, own.unacked_messages),

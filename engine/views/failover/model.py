@@ -50,10 +50,21 @@ class ConsumerRow(Struct, frozen=True):
     active_partitions: Annotated[int, about("Partitions it is active for.", 0)]
     ring_share: Annotated[float, about("Share of the ring's hash space. Fraction 0..1.", 0, 1)]
     rate_share: Annotated[
-        float, about("Share of the messages per second of all shown partitions. Fraction 0..1.", 0, 1)
+        float | None,
+        about(
+            "Share of the messages per second of all shown partitions; null where no answer has the rate of one of"
+            " them. Fraction 0..1.",
+            0,
+            1,
+        ),
     ]
     msgs_per_sec: Annotated[
-        float, about("Messages per second that go out to it: what this subscription dispatches from its partitions.", 0)
+        float | None,
+        about(
+            "Messages per second that go out to it: what this subscription dispatches from its partitions; null where"
+            " no answer has the rate of one of them.",
+            0,
+        ),
     ]
     ring_points: Annotated[int, about("Ring points it owns; 100 unless names collide, 0 for a standby.", 0, 100)]
     gained: Annotated[int, about("Partitions it has since the last step.", 0)]
@@ -67,7 +78,10 @@ class TableFoot(Struct, frozen=True):
 
     consumers: Annotated[int, about("Connected consumers, standbys included.", 0)]
     partitions: Annotated[int, about("Partitions of the subscription; a topic without partitions counts as one.", 0)]
-    msgs_per_sec: Annotated[float, about("Messages per second that go out to the consumers of the subscription.", 0)]
+    msgs_per_sec: Annotated[
+        float | None,
+        about("Messages per second that go out to the consumers of the subscription; null if any is not known.", 0),
+    ]
     max_over_mean_partitions: Annotated[
         float, about("Most partitions of one consumer divided by the mean; 0 when there is nothing to divide.", 0)
     ]
@@ -75,7 +89,10 @@ class TableFoot(Struct, frozen=True):
         float, about("Largest ring share divided by the mean; 0 when there is nothing to divide.", 0)
     ]
     max_over_mean_rate: Annotated[
-        float, about("Highest messages per second divided by the mean; 0 when there is nothing to divide.", 0)
+        float | None,
+        about(
+            "Highest messages per second divided by the mean; 0 when there is nothing to divide, null if unknown.", 0
+        ),
     ]
     idle_consumers: Annotated[int, about("Consumers of the cohort that are active for no partition.", 0)]
 
@@ -112,11 +129,11 @@ class RingView(Struct, frozen=True, eq=False):
 
 
 class PartitionRow(Struct, frozen=True):
-    """One partition below a consumer's row. ``share`` is its part of the consumer's messages per second."""
+    """One partition below a consumer's row; the rate is None where no answer has it."""
 
     name: str
     partition_index: int
-    msgs_per_sec: float
+    msgs_per_sec: float | None
     topic_hash: int
     bundle: str
     moved: bool
@@ -132,8 +149,8 @@ class BundleNode(Struct, frozen=True):
     upper: Annotated[int, about("Upper bound, outside unless it is 4294967295.", 0, 4294967295)]
     depth: Annotated[int, about("0 for the namespace's first bundles.", 0)]
     topics: Annotated[int, about("Partitions in it.", 0)]
-    msgs_per_sec: Annotated[float, about("Messages per second, in plus out.", 0)]
-    bytes_per_sec: Annotated[float, about("Bytes per second, in plus out.", 0)]
+    msgs_per_sec: Annotated[float | None, about("Messages per second, in plus out; null if any is not known.", 0)]
+    bytes_per_sec: Annotated[float | None, about("Bytes per second, in plus out; null if any is not known.", 0)]
     algorithm: Annotated[str, about("Algorithm that split it, null for a bundle in force.", null="")]
     fresh: Annotated[bool, about("Whether the last step made it.")] = False
     reported: Annotated[
@@ -148,7 +165,7 @@ class NamespaceNode(Struct, frozen=True):
     name: Annotated[str, about("tenant/namespace")]
     bundles: Annotated[int, about("Bundles in force.", 1)]
     topics: Annotated[int, about("Partitions in it.", 0)]
-    msgs_per_sec: Annotated[float, about("Messages per second, in plus out.", 0)]
+    msgs_per_sec: Annotated[float | None, about("Messages per second, in plus out; null if any is not known.", 0)]
     roots: Annotated[tuple[BundleNode, ...], about("The namespace's first bundles, ascending.")]
     reported: Annotated[ReportedLoad | None, about("Sums of load reports where no topic is known; else null.")] = None
 
@@ -158,7 +175,7 @@ class BundleTopic(Struct, frozen=True):
 
     name: str
     topic_hash: int
-    msgs_per_sec: float
+    msgs_per_sec: float | None
     active_consumer: str
 
 

@@ -47,7 +47,9 @@ class Owners(Struct, frozen=True, eq=False):
 
 
 class Slice(Struct, frozen=True, eq=False):
-    """The data of the panels. Rates are those that go out to the consumers, parallel to ``topics.names``."""
+    """The data of the panels. Rates are those that go out to the consumers, parallel to ``topics.names``; where
+    ``unknown``, unless it is None, no statistics have them and 0 is computed with.
+    """
 
     state: ClusterState
     subscription: Subscription
@@ -57,6 +59,7 @@ class Slice(Struct, frozen=True, eq=False):
     msgs_per_sec: NDArray[np.float64]
     bytes_per_sec: NDArray[np.float64]
     unacked: NDArray[np.int64]
+    unknown: NDArray[np.bool_] | None
 
     @property
     def order(self) -> tuple[Consumer, ...]:
@@ -157,6 +160,7 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
         msgs_per_sec=flow.msgs_per_sec,
         bytes_per_sec=flow.bytes_per_sec,
         unacked=flow.unacked,
+        unknown=flow.unknown,
     )
 
 

@@ -46,6 +46,8 @@ def consumer_rows(now: Slice, changes: Changes, colours: Mapping[int, int]) -> t
     counts, rates = shares(now.state, now.subscription)
     size, leading = len(order), now.cohort_size
     total = float(rates.sum())
+    lacking = _lacking(now)
+    some = any(lacking)
     ring = now.ring
     none = size - leading
     numbers = [colours.get(consumer.consumer_id, NOBODY_COLOUR) for consumer in order]
@@ -60,8 +62,8 @@ def consumer_rows(now: Slice, changes: Changes, colours: Mapping[int, int]) -> t
             [False] * leading + [now.levels_count] * none,
             counts.tolist(),
             (*(ring.shares() if ring else ()), *[0.0] * none),
-            (rates / total).tolist() if total > 0 else [0.0] * size,
-            rates.tolist(),
+            [None] * size if some else (rates / total).tolist() if total > 0 else [0.0] * size,
+            [None if unknown else rate for rate, unknown in zip(rates.tolist(), lacking, strict=True)],
             (*(ring.point_counts() if ring else ()), *[0] * none),
             [changes.gained.get(consumer.consumer_id, 0) for consumer in order],
             [changes.lost.get(consumer.consumer_id, 0) for consumer in order],
@@ -70,19 +72,30 @@ def consumer_rows(now: Slice, changes: Changes, colours: Mapping[int, int]) -> t
     )
 
 
+def _lacking(now: Slice) -> list[bool]:
+    """Whether no answer has the rate of a partition of each consumer, in the dispatcher's order."""
+    ids = [] if now.unknown is None else np.unique(now.owners.ids[now.unknown]).tolist()
+    return [consumer.consumer_id in ids for consumer in now.order]
+
+
 def table_foot(now: Slice, rows: tuple[ConsumerRow, ...]) -> TableFoot:
     """The sums and the unevenness of the rows; standbys do not count into a mean."""
     leading = [row for row in rows if not row.standby]
     counts = [row.active_partitions for row in leading]
+    rates = [row.msgs_per_sec for row in leading if row.msgs_per_sec is not None]
     return TableFoot(
         consumers=len(rows),
         partitions=len(now.topics),
-        msgs_per_sec=_totals.get((now.msgs_per_sec,), (), lambda: float(now.msgs_per_sec.sum())),
+        msgs_per_sec=None if now.unknown is not None else _total(now),
         max_over_mean_partitions=max_over_mean(counts),
         max_over_mean_ring_share=max_over_mean([row.ring_share for row in leading]),
-        max_over_mean_rate=max_over_mean([row.msgs_per_sec for row in leading]),
+        max_over_mean_rate=None if len(rates) < len(leading) else max_over_mean(rates),
         idle_consumers=counts.count(0),
     )
+
+
+def _total(now: Slice) -> float:
+    return _totals.get((now.msgs_per_sec,), (), lambda: float(now.msgs_per_sec.sum()))
 
 
 def max_over_mean(values: list[float] | list[int]) -> float:
@@ -110,7 +123,7 @@ def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[P
         return PartitionRow(
             name=name,
             partition_index=int(now.topics.index[at]),
-            msgs_per_sec=float(now.msgs_per_sec[at]),
+            msgs_per_sec=None if now.unknown is not None and now.unknown[at] else float(now.msgs_per_sec[at]),
             topic_hash=int(now.topics.hash[at]),
             bundle=_bundle_text(now, name, bundles),
             moved=bool(changes.moved[at]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from msgspec import Struct
@@ -39,15 +39,18 @@ _hashed: Remembered[Mapping[str, HashedTopics]] = Remembered()
 
 
 class _Traffic(Struct, frozen=True, eq=False):
-    """Running sums over ``topics``, so that any range costs two look-ups."""
+    """Running sums over ``topics``, so that any range costs two look-ups; ``lacking`` counts those without a rate."""
 
     topics: HashedTopics
     loads: LoadColumns
     msgs: NDArray[np.float64]
     size: NDArray[np.float64]
+    lacking: NDArray[np.float64]
 
-    def of(self, lower: int, upper: int) -> tuple[int, float, float]:
+    def of(self, lower: int, upper: int) -> tuple[int, float | None, float | None]:
         start, end = self.topics.inside(lower, upper)
+        if self.lacking[end] > self.lacking[start]:
+            return end - start, None, None
         # Differences of running sums can fall slightly below zero where nothing flows.
         return (
             end - start,
@@ -62,7 +65,7 @@ _sums: Remembered[Mapping[str, _Traffic]] = Remembered()
 def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[NamespaceNode, ...]:
     """All namespaces by name, each with its tree; bundles that the last step made are fresh. O(t + b log t)."""
     traffics = _traffic_of(now)
-    nothing = _Traffic(EMPTY, loads_of(now, EMPTY.names.numbers), np.zeros(1), np.zeros(1))
+    nothing = _Traffic(EMPTY, loads_of(now, EMPTY.names.numbers), np.zeros(1), np.zeros(1), np.zeros(1))
     nodes = []
     for name in sorted(now.namespaces):
         namespace = now.namespaces[name]
@@ -75,7 +78,7 @@ def namespace_nodes(before: ClusterState | None, now: ClusterState) -> tuple[Nam
                 name=name,
                 bundles=len(namespace.boundaries) - 1,
                 topics=len(traffic.topics.names),
-                msgs_per_sec=float(traffic.msgs[-1]),
+                msgs_per_sec=None if traffic.lacking[-1] else float(traffic.msgs[-1]),
                 roots=roots,
             )
         )
@@ -120,11 +123,12 @@ def _traffic(state: ClusterState) -> Mapping[str, _Traffic]:
         for rows in equal_rows(topics.hashes):
             numbers[rows] = in_listing_order(state, numbers[rows])
         loads = loads_of(state, numbers)
-        traffics[namespace] = _Traffic(topics, loads, *map(_running, loads.flow))
+        lacking = np.isnan(state.loads.rates.take(numbers, axis=1).sum(axis=0))
+        traffics[namespace] = _Traffic(topics, loads, *map(_running, (*loads.flow, lacking)))
     return traffics
 
 
-def _running(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _running(values: NDArray[Any]) -> NDArray[np.float64]:
     """The sum before each value, and of all."""
     return np.concatenate(([0.0], np.cumsum(values)))
 

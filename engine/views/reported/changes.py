@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
@@ -12,6 +12,17 @@ from engine.text import counted
 from engine.views.reported.model import Disagreement, SeenEvent
 
 DIFFERS: Final = "differs"
+_COUNTED: Final[Mapping[str, str]] = {
+    "backlog": "backlog",
+    "unacked": "unacknowledged messages",
+    "replay": "messages in replay",
+    "draining": "draining slots",
+}
+_STATES: Final[Mapping[str, tuple[str, str]]] = {
+    between.BLOCKED: ("is now blocked by unacknowledged messages", "is no longer blocked by unacknowledged messages"),
+    between.PERMITS: ("has no permits left", "has permits again"),
+}
+"""What is said where it began, and where it ended."""
 LISTED: Final = 20
 """Changes of one kind between two moments that are listed one by one; the others are counted."""
 
@@ -58,9 +69,12 @@ def disagreement_text(disagreement: Disagreement) -> str:
 
 
 def concerning(changes: Iterable[Change], namespace: str, name: str, topics: Collection[str]) -> Iterator[Change]:
-    """The changes of a subscription, and of bundles, brokers and partitions that it has to do with."""
+    """The changes of a subscription, and of bundles, brokers and partitions that it has to do with.
+
+    Counts that change with every moment are left out: tables have them.
+    """
     for change in changes:
-        if change.namespace != namespace:
+        if change.namespace != namespace or change.kind in ("unacked", "replay", "draining"):
             continue
         if change.subscription == name or (not change.subscription and _is_near(change, topics)):
             yield change
@@ -76,6 +90,8 @@ def change_text(change: Change) -> str:
 
     >>> change_text(Change(between.BACKLOG, "t/n", "s", "persistent://t/n/x", 1, number=1200))
     'backlog of s grew by 1,200 on persistent://t/n/x'
+    >>> change_text(Change(between.BLOCKED, "t/n", "s", "persistent://t/n/x", 1, after="c-1"))
+    'c-1 of s is now blocked by unacknowledged messages on persistent://t/n/x'
     """
     where = _where(change)
     match change.kind:
@@ -97,8 +113,11 @@ def change_text(change: Change) -> str:
             return f"{change.topic} moved from broker {change.before} to {change.after}"
         case between.PARTITIONS:
             return f"{change.topic} grew from {change.before} to {change.after} partitions"
+        case between.BLOCKED | between.PERMITS:
+            who, ended = change.after or change.before or "(no name)", bool(change.before)
+            return f"{who} of {change.subscription} {_STATES[change.kind][ended]}{where}"
     grew = "grew" if change.number > 0 else "shrank"
-    return f"backlog of {change.subscription} {grew} by {abs(change.number):,}{where}"
+    return f"{_COUNTED[change.kind]} of {change.subscription} {grew} by {abs(change.number):,}{where}"
 
 
 def _where(change: Change) -> str:

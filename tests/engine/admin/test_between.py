@@ -13,6 +13,7 @@ import pytest
 from engine.admin.between import (
     ACTIVE,
     BACKLOG,
+    BLOCKED,
     BUNDLES,
     GONE,
     JOINED,
@@ -20,6 +21,7 @@ from engine.admin.between import (
     NEW,
     OWNER,
     PARTITIONS,
+    PERMITS,
     RANGES,
     TYPE,
     Change,
@@ -105,6 +107,42 @@ def test_slots_are_counted_one_by_one(then: list[tuple[int, int]], now: list[tup
     slots_then = {slot for start, end in then for slot in range(start, end + 1)}
     slots_now = {slot for start, end in now for slot in range(start, end + 1)}
     assert not then or len(slots_then ^ slots_now) == moved
+
+
+@pytest.mark.parametrize("kind, stopped, free", [
+    (BLOCKED, {"blockedConsumerOnUnackedMsgs": True}, {"blockedConsumerOnUnackedMsgs": False}),
+    (PERMITS, {"availablePermits": -3}, {"availablePermits": 1}),
+])  # fmt: skip
+def test_a_consumer_that_stops_alone_shows(kind: str, stopped: dict[str, Any], free: dict[str, Any]) -> None:
+    still, gone = stats("Shared", [consumer("a", **stopped), consumer("b")]), stats("Shared", [consumer("b")])
+    goes = stats("Shared", [consumer("a", **free), consumer("b")])
+    (began,), (ended,) = of_stats(goes, still), of_stats(still, goes)
+    assert (began.kind, began.before, began.after, began.topic) == (kind, "", "a", TOPIC)
+    assert (ended.kind, ended.before, ended.after, ended.topics) == (kind, "a", "", 1)
+    assert kinds(of_stats(still, gone)) == [LEFT], "who left is not one that goes on"
+    lacking = stats("Shared", [consumer("a"), consumer("b")])
+    for each in lacking["subscriptions"]["s"]["consumers"]:
+        each.pop(next(iter(stopped)), None)
+    assert of_stats(still, lacking) == [], "what one moment lacks is unknown"
+
+
+@pytest.mark.parametrize("kind, member, values", [
+    ("unacked", "unackedMessages", (3, 53)),
+    ("replay", "msgInReplay", (0, 9)),
+    ("draining", "drainingHashesCount", (7, 2)),
+])  # fmt: skip
+def test_a_count_that_grows_or_shrinks_alone_shows(kind: str, member: str, values: tuple[int, int]) -> None:
+    first, second = (stats("Key_Shared", [consumer("a")], **{member: value}) for value in values)
+    (change,) = of_stats(first, second)
+    assert (change.kind, change.number, change.subscription) == (kind, values[1] - values[0], "s")
+
+
+def test_a_whole_subscription_that_is_blocked_shows() -> None:
+    first, second = (
+        stats("Shared", [consumer("a")], blockedSubscriptionOnUnackedMsgs=blocked) for blocked in (False, True)
+    )
+    (change,) = of_stats(first, second)
+    assert (change.kind, change.before, bool(change.after)) == (BLOCKED, "", True)
 
 
 def test_backlogs_type_and_subscriptions() -> None:
@@ -205,7 +243,7 @@ def test_samples_of_two_moments_have_the_changes_that_their_numbers_show(name: s
         least = sum(min(values) for values in after[sub].values()) - sum(max(values) for values in before[sub].values())
         most = sum(max(values) for values in after[sub].values()) - sum(min(values) for values in before[sub].values())
         assert least <= number <= most
-    assert all(change.kind in (JOINED, LEFT, ACTIVE, RANGES, BACKLOG, NEW, GONE, TYPE) for change in changes)
+    assert not {change.kind for change in changes} & {BUNDLES, OWNER, PARTITIONS}
 
 
 def backlogs(answers: dict[str, Any]) -> dict[str, dict[str, list[int]]]:

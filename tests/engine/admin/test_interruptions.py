@@ -54,7 +54,7 @@ def test_topics_are_counted_in_the_bundle_of_their_hash() -> None:
     both = [known for known in (of(LOWER), of(UPPER)) if known is not None]
     names = [bundle_of(name) for name in topics]
     assert [known.topics for known in both] == [names.count(LOWER), names.count(UPPER)]
-    summed = [sum(getattr(known, field) for known in both) for field in Interruption.__slots__]
+    summed = [sum(getattr(known, field) for known in both) for field in Interruption.__struct_fields__]
     assert summed == [40, 2, 10, 2, 2, 7]
     first = of(bundle_of("persistent://t/n/x-0"))
     assert first is not None

@@ -36,6 +36,24 @@ def answers(older: Stats, *, blocked: bool = True) -> dict[str, Any]:
     }
 
 
+def by_segment(shown: dict[str, Any]) -> dict[str, Any]:
+    """The same without the list of topics, segment by segment."""
+    ((bundle,),) = (each.values() for each in shown.pop(BROKER_STATS).values())
+    printed = {"terminated": False, "producers": []}
+    return shown | {
+        f"{SCALABLE}/segments/{at}/stats": {**bundle["persistent"][name], **printed} for at, name in enumerate(NAMES)
+    }
+
+
+def test_segments_are_enough_without_a_list_of_topics() -> None:
+    shown = answers(held(30, "a"))
+    alone = by_segment(dict(shown))
+    for one in (waits(diagnosed(shown)), waits(diagnosed(alone)), waits(diagnosed(alone, alone))):
+        assert (one.verdict, one.by, one.topics, one.waiting) == (Verdict.SLOWS, ("a-seg-0",), 2, 40)
+    del alone[f"{SCALABLE}/segments/1/stats"]["subscriptions"]["s"]["msgBacklog"]
+    assert waits(diagnosed(alone)).waiting == 20, "an unknown backlog is not counted"
+
+
 def held(backlog: int, *names: str) -> Stats:
     consumers = [consumer(f"{name}-seg-0", unackedMessages=backlog) for name in names]
     return stats("Exclusive", consumers, msgBacklog=backlog, topic={"msgInCounter": 30})

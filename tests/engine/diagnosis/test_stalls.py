@@ -43,6 +43,8 @@ FLAGS = {"subscriptionHavePendingRead": True, "waitingReadOp": False, "pendingRe
         ({**FLAGS, "subscriptionHavePendingRead": False}, "nobody-reads"),
         ({**FLAGS, "waitingReadOp": True}, "read-waits-behind"),
         ({**FLAGS, "pendingReadOps": 1}, "storage-read"),
+        ({"waitingReadOp": False, "pendingReadOps": 0}, ""),
+        ({"waitingReadOp": False, "pendingReadOps": 1}, "storage-read"),
     ],
 )
 def test_consumers_ask_and_nothing_goes_out(type_: str, names: str, flags: dict[str, Any], symptom: str) -> None:
@@ -62,7 +64,8 @@ def test_consumers_ask_and_nothing_goes_out(type_: str, names: str, flags: dict[
         0,
     )
     assert "topics unload" in first.fix
-    assert "waitingReadOp" in first.fields
+    assert {*flags} & {*first.fields} == ({*flags} if symptom else set())
+    assert "subscriptionHavePendingRead" in flags or "subscriptionHavePendingRead" not in first.fields
     (once,) = diagnosed(at(30)).causes[:1]
     assert once.verdict.value == "cannot_tell" and "unload" not in once.fix
 

@@ -71,7 +71,7 @@ def opened(**how: Any) -> ClusterState:
     return open_snapshot(read_answers(json.dumps({TOPIC: statistics(**how)}).encode())).state
 
 
-def shown(timeline: Timeline) -> dict[str, float]:
+def shown(timeline: Timeline) -> dict[str, float | None]:
     return {row.name: row.msgs_per_sec for row in dashboard_view(timeline).consumers}
 
 
@@ -144,3 +144,18 @@ def test_recorded_rates_of_consumers_are_the_ones_shown() -> None:
     timeline = Timeline.start(open_snapshot(read_answers(path, folder / "scenario.json.gz")).state)
     assert sum(reported.values()) > 0
     assert shown(timeline) == pytest.approx(dict(reported))
+
+
+def test_a_rate_that_no_answer_has_stays_unknown_in_a_saved_state() -> None:
+    printed = statistics()
+    del printed["partitions"][f"{TOPIC}-partition-1"]["msgRateIn"]
+    state = open_snapshot(read_answers(json.dumps({TOPIC: printed}).encode())).state
+    load = state.loads[f"{TOPIC}-partition-1"]
+    assert (load.msg_rate_in, load.msg_rate_out is None) == (None, False)
+    assert not faults(state)
+    again = parse_state(serialise_state(state))
+    assert again == state
+    assert again.loads[f"{TOPIC}-partition-1"].msg_rate_in is None
+    printed["partitions"][f"{TOPIC}-partition-1"]["msgRateIn"] = 0.0
+    silent = open_snapshot(read_answers(json.dumps({TOPIC: printed}).encode())).state
+    assert silent.loads != state.loads, "0 and unknown are two things"

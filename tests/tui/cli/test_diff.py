@@ -41,7 +41,7 @@ def test_what_brokers_reported_otherwise(run: Run, answers: Answers) -> None:
     }  # fmt: skip
     assert all(row["text"] for row in result)
     assert document_of(run, before, later, "--subscription", "absent")["reported"] == []
-    same = "as brokers reported: consumers, owners, bundles, partitions and backlogs are the same"
+    same = "as brokers reported: consumers and their states, owners, bundles, partitions and counts are the same"
     assert same in run("diff", before, before).out
 
 

@@ -10,7 +10,7 @@ import click
 
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
 from engine.errors import InputError, Rejection
-from engine.text import counted
+from engine.text import counted, shell_line
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_option
@@ -93,8 +93,11 @@ def why_command(
         others = besides or _named(without_subscriptions(moments), what, subscription)
         if others:
             return show(others if lists_all else others[:1], len(others) - 1)
-        source = moments[-1].snapshot.source
-        raise InputError(f"{source}: the answers show no subscription; give stats, partitioned-stats or broker-stats")
+        snapshot = moments[-1].snapshot
+        give = "stats, partitioned-stats or broker-stats"
+        if snapshot.scalable:
+            give = f"the statistics of its segments as well ({shell_line('ringside', 'record')} saves them)"
+        raise InputError(f"{snapshot.source}: the answers show no subscription; give {give}")
     chosen = seen
     if subscription is not None:
         chosen = [row for row in seen if row.name == subscription]

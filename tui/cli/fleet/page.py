@@ -12,7 +12,7 @@ from engine.text import counted, visible
 from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, FleetTotals, PolicyTotals
 from engine.views.fleet.trends import MEASURES, Trend, growth
 from tui.cli.plain import Align, table
-from tui.kit.wording import BUSIEST_SHORT, ONE_CLUSTER, UNKNOWN, known_quantity, safe_name, sparkline
+from tui.kit.wording import BUSIEST_SHORT, ONE_CLUSTER, UNKNOWN, quantity, safe_name, sparkline
 
 if TYPE_CHECKING:
     from engine.views.fleet.conditions import Condition, Figures
@@ -45,7 +45,7 @@ def trend_lines(trends: Sequence[Trend], shown: int = SHOWN) -> list[str]:
 
 def _trend_text(values: Sequence[float | None]) -> str:
     change = growth(values)
-    return known_quantity(values[-1]) if change is None else f"{known_quantity(values[-1])} {change:+.0%}"
+    return quantity(values[-1]) if change is None else f"{quantity(values[-1])} {change:+.0%}"
 
 
 def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:

@@ -47,7 +47,7 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
 def _reported(changes: Sequence[Change], top: int) -> Iterator[str]:
     """Differences between what brokers reported, one kind after the other."""
     if not changes:
-        yield "as brokers reported: consumers, owners, bundles, partitions and backlogs are the same"
+        yield "as brokers reported: consumers and their states, owners, bundles, partitions and counts are the same"
         return
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in Counter(change.kind for change in changes).items())
     yield from wrapped(f"as brokers reported: {counted(len(changes), 'change')} ({kinds})", rest="  ")

@@ -10,7 +10,7 @@ from engine.views.reported.model import Comparison, ReportedView
 from engine.views.reported.subscription import SubscriptionView
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.reported import Tagged, comparison_text, obstacle_texts, pair_words, seen_text, waiting_text
-from tui.kit.wording import known, known_quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import known, quantity, safe_name, short_topic, shorten_middle
 
 NAME_CELLS: Final = 22
 DRAINING_SHOWN: Final = 20
@@ -57,7 +57,7 @@ def reported_lines(view: ReportedView | None, rows: Sequence[Row]) -> Iterator[s
         f"{known(view.unacked)} unacked",
         f"{known(view.in_replay)} in replay",
         f"{known(view.delayed)} delayed",
-        f"{known_quantity(view.msgs_per_sec)} out/s",
+        f"{quantity(view.msgs_per_sec)} out/s",
         f"{view.blocked_dispatchers:,} of {counted(view.dispatchers, 'topic')} blocked on unacked",
     ]
     yield f"reported by brokers, {seen_text(view.time)}:"
@@ -70,7 +70,7 @@ def reported_lines(view: ReportedView | None, rows: Sequence[Row]) -> Iterator[s
             known(consumer.permits),
             known(consumer.unacked),
             waiting_text(consumer),
-            known_quantity(consumer.msgs_per_sec),
+            quantity(consumer.msgs_per_sec),
             obstacle_texts(consumer, rows)[0].removeprefix("! "),
         )
         for at, consumer in enumerate(view.consumers)
@@ -126,7 +126,7 @@ def subscription_lines(view: SubscriptionView) -> Iterator[str]:
     yield f"topics: {len(view.topics):,}, the largest backlog first"
     rows = [_TOPIC_HEADING]
     for row in view.topics[:TOPICS_SHOWN]:
-        numbers = (known(row.backlog), known(row.unacked), known(row.in_replay), known_quantity(row.msgs_per_sec))
+        numbers = (known(row.backlog), known(row.unacked), known(row.in_replay), quantity(row.msgs_per_sec))
         name = shorten_middle(short_topic(row.name), TOPIC_CELLS)
         active = view.consumers[row.active].tag if row.active >= 0 else ""
         rows.append(("!" if row.blocked else "", name, *numbers, known(row.consumers), active))
