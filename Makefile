@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test test-oldest-spark test-broker check soak fuzz pictures docs bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants left-out
+.PHONY: run setup spark test test-oldest-spark test-broker check soak fuzz pictures docs bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants left-out
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -20,6 +20,10 @@ $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once) …" >&2
 	@$(INSTALL) .
 	@touch $@
+
+# What fleets need on top of the dashboard: Spark and what it reads with; Java 17 is the machine's own.
+spark: $(READY)
+	@$(INSTALL) '.[spark]'
 
 $(STAMP): $(READY)
 	@echo "adding what tests and Spark need to $(VENV) (once) …" >&2

@@ -16,6 +16,8 @@ from engine.answer import about
 DEBUG: Final = "RINGSIDE_DEBUG"
 """The environment variable with which tracebacks of internal errors are printed."""
 
+INSTALL_SPARK: Final = "make spark in the checkout installs what fleets need"
+
 T = TypeVar("T")
 
 

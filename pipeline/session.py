@@ -20,7 +20,7 @@ from socketserver import BaseServer
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from engine.errors import InputError, RingsideError
+from engine.errors import INSTALL_SPARK, InputError, RingsideError
 from pipeline.failures import start_failure
 from pipeline.temporary import temporary_folder
 
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHIPPED_PACKAGES: Final = ("engine", "pipeline")
-INSTALL_HINT: Final = (
-    "install Java 17 or newer, name it in JAVA_HOME, and install the extra: pip install 'pulsar-ringside[spark]'"
-)
+INSTALL_HINT: Final = f"install Java 17 or newer and name it in JAVA_HOME; {INSTALL_SPARK}"
 _STOPPED: Final = "stopped SparkContext"
 _LOOPBACK: Final = "127.0.0.1"
 _PATIENCE_SEC: Final = 20

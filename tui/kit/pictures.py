@@ -44,6 +44,6 @@ def pixel_drawer() -> Any:
         return import_module("cairosvg")
     except (ImportError, OSError) as error:  # OSError: the library that it stands on is missing
         raise InputError(
-            "PNG and GIF need cairosvg and the library cairo (pip install 'pulsar-ringside[pictures]');"
+            "PNG and GIF need cairosvg and the library cairo (pip install '.[pictures]' in the checkout);"
             " .svg needs nothing"
         ) from error

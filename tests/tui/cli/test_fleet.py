@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from engine.errors import INSTALL_SPARK
 from engine.views.fleet.summary import (
     VERSION,
     FindingCount,
@@ -115,7 +116,7 @@ def test_without_spark_one_sentence_says_what_to_install(
     ran = run("fleet", job, "in", "out")
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert "pyspark, pyarrow, pandas are missing" in ran.err
-    assert "pip install 'pulsar-ringside[spark]'" in ran.err
+    assert INSTALL_SPARK in ran.err
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr("pipeline.session.find_spec", lambda name: None if name == "pandas" else True)
     assert "(pandas is missing)" in run("fleet", job, "in", "out").err

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def result_folder(text: str, run_id: str = "") -> ResultFolder:
     """A run of a result folder by its path or URI, the latest if none is named. Raises ``InputError``."""
-    from engine.errors import InputError
+    from engine.errors import INSTALL_SPARK, InputError
 
     if "://" not in text:
         reason = missing(text)
@@ -23,7 +23,7 @@ def result_folder(text: str, run_id: str = "") -> ResultFolder:
     try:
         from pipeline.storage import place_of
     except ImportError as error:
-        raise InputError("stores are read with pyarrow: install it (pip install 'pulsar-ringside[spark]')") from error
+        raise InputError(f"stores are read with pyarrow, which is missing: {INSTALL_SPARK}") from error
     return result_in(place_of(text), run_id)
 
 

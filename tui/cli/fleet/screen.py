@@ -9,7 +9,7 @@ from textual.actions import SkipAction
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from engine.errors import InputError
+from engine.errors import INSTALL_SPARK, InputError
 from engine.names import partition_index, partitioned_name
 from engine.scalable.model import TOPIC_SCHEME
 from tui.app import RingsideApp
@@ -64,9 +64,7 @@ def open_fleet_screen(target: ResultFolder, output: Output) -> int:
         from tui.fleet.app import FleetApp
         from tui.sources.fleet_results import read_results
     except ImportError as error:
-        raise InputError(
-            "a fleet's tables are Parquet: install pyarrow (pip install 'pulsar-ringside[spark]')"
-        ) from error
+        raise InputError(f"a fleet's tables are Parquet, and pyarrow is missing: {INSTALL_SPARK}") from error
     results = read_results(target)
     mono, ascii_only = output.mono or bool(os.environ.get("NO_COLOR")), output.ascii_only or not speaks_unicode()
     place: Place | None = None
