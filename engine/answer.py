@@ -32,6 +32,8 @@ class Kind(Enum):
     RATE = "rate"
     BAR = "bar"
     """Parts of a whole, drawn where there are colours or letters for them: nothing to sort or filter by."""
+    TREND = "trend"
+    """A number at each moment, the newest last: nothing to sort or filter by, either."""
 
     @property
     def is_number(self) -> bool:
@@ -40,6 +42,10 @@ class Kind(Enum):
     @property
     def is_text(self) -> bool:
         return self in (Kind.NAME, Kind.WORD)
+
+    @property
+    def is_picture(self) -> bool:
+        return self in (Kind.BAR, Kind.TREND)
 
 
 class Column(Struct, frozen=True):
@@ -136,8 +142,8 @@ def columns_of(row: type) -> tuple[TableColumn, ...]:
 
 
 def sortable_columns(row: type) -> tuple[TableColumn, ...]:
-    """The columns that rows can be sorted and filtered by: all but bars."""
-    return tuple(column for column in columns_of(row) if column.kind is not Kind.BAR)
+    """The columns that rows can be sorted and filtered by: all but pictures."""
+    return tuple(column for column in columns_of(row) if not column.kind.is_picture)
 
 
 def column_meant(row: type, word: str) -> TableColumn | None:

@@ -6,10 +6,10 @@ Verdict, backlog and out/s are what brokers reported; idle consumers and evennes
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, ClassVar, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.admin.facts import NotReported, total
@@ -25,6 +25,7 @@ from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen, parent_of
 from engine.diagnosis.why import diagnose
 from engine.text import natural_key
+from engine.views.reported.trends import Series
 from engine.views.reported.view import Subject
 from engine.views.timeline import colour_numbers
 
@@ -41,16 +42,14 @@ MOST_SHARES: Final = 40
 """Consumers of which a row has the share: those with the most work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """What one consumer has. ``number`` is the one that gives its letter and its colour on its own screen."""
 
     number: Annotated[int, about("The consumer by its number: 0 is A.")]
     items: Annotated[int, about("The partitions or slots that it has.")]
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRow:
+class ListedRow(Struct, frozen=True):
     """A subscription, or a topic with producers. What nobody reported or computed is None."""
 
     key: Annotated[str, about("What opens it: --subscription takes it.")]
@@ -94,10 +93,14 @@ class ListedRow:
         about("Messages per second to its consumers, as reported; null where the answers lack some of them."),
         Column("out/s", Kind.RATE, 6),
     ]
+    trend: Annotated[
+        Series,
+        about("Its backlog at each moment that was read, the newest last; empty for fewer than two of them."),
+        Column("trend", Kind.TREND, 7),
+    ] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """All rows, the worst first, with where they are from."""
 
     FORMAT: ClassVar[str] = "ringside.list/1"
@@ -111,10 +114,12 @@ def listing(
     others: Sequence[Subject] = (),
     seen: Mapping[Name, SubscriptionSeen] | None = None,
     diagnoses: Iterable[Diagnosis] = (),
+    backlogs: Callable[[str], Series] = lambda key: (),
 ) -> Listing:
     """List what the present state has and ``others``, which brokers reported and the model does not have.
 
-    ``seen`` is what they reported of all, ``diagnoses`` what it means. O(partitions + slots) once.
+    ``seen`` is what they reported of all, ``diagnoses`` what it means, ``backlogs`` the trend of what has a key.
+    O(partitions + slots) once.
     """
     state = timeline.state
     known = seen or {}
@@ -142,6 +147,7 @@ def listing(
         ),
         *(_scalable(each) for each in state.scalable_topics),
     ]
+    rows = [replace(row, trend=backlogs(row.key)) for row in rows]
     return Listing(timeline.source, state.release, tuple(sorted(rows, key=_rank)))
 
 
@@ -167,8 +173,7 @@ def _largest(parts: Iterable[tuple[int, int]]) -> tuple[Share, ...]:
     return tuple(sorted(having[:MOST_SHARES], key=lambda share: share.number))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reported:
+class _Reported(Struct, frozen=True):
     """What brokers reported of a row."""
 
     diagnosis: Diagnosis | None

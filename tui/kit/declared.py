@@ -15,13 +15,15 @@ from rich.text import Text
 from engine.answer import Kind, TableColumn, Value, columns_of
 from engine.text import visible
 from tui.kit.columns import SAMPLE, Column, Columns, Lines, Order, heading, row_line
-from tui.kit.wording import UNKNOWN, fit, quantity
+from tui.kit.wording import UNKNOWN, fit, quantity, sparkline
 
 _LEAST: Final = {Kind.NAME: 13, Kind.WORD: 11}
 _MOST: Final = 44
 """From which width on a column of texts gives way, and the largest that it gets, gaps included."""
 _BAR: Final = 13
 _LONGEST_BAR: Final = 53
+_MOMENTS: Final = 12
+"""So many of the newest moments have a trend."""
 EMPTY: Final = (None, "", ())
 Style = Callable[[Any, TableColumn], str]
 """The style of a cell: of a row, in a column."""
@@ -32,9 +34,11 @@ Bar = Callable[[Any, int], Text]
 def value_text(value: Any, kind: Kind) -> str:
     """A value as people read it; a bar is drawn by others.
 
-    >>> value_text(None, Kind.COUNT), value_text(2.5, Kind.RATIO), value_text(1200, Kind.COUNT)
-    ('–', '2.50', '1.2k')
+    >>> value_text(None, Kind.COUNT), value_text(2.5, Kind.RATIO), value_text((3, None, 6), Kind.TREND)
+    ('–', '2.50', '▄ █')
     """
+    if kind is Kind.TREND:
+        return sparkline(value[-_MOMENTS:])
     if value is None:
         return UNKNOWN
     if isinstance(value, str):
@@ -69,8 +73,8 @@ def lines_of(row: type, style: Style, bar: Bar) -> Callable[[Sequence[Any], Orde
 
 def sorted_by(row: type) -> Callable[[Any, str], Value]:
     """Return what gives the value of a row that its table is sorted by and exported with."""
-    bars = {column.name for column in columns_of(row) if column.kind is Kind.BAR}
-    return lambda each, name: None if name in bars else getattr(each, name)
+    pictures = {column.name for column in columns_of(row) if column.kind.is_picture}
+    return lambda each, name: None if name in pictures else getattr(each, name)
 
 
 def _placed(rows: Sequence[Any], row: type, width: int, order: Order) -> Columns:

@@ -15,7 +15,8 @@ from engine.errors import InputError
 from engine.scenarios.opening import open_snapshot
 from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import reported_only
-from engine.views.reported.view import Reported, Subject
+from engine.views.reported.trends import Series
+from engine.views.reported.view import Reported, Subject, subjects_of
 
 if TYPE_CHECKING:
     from engine.views.listing import Listing
@@ -125,7 +126,13 @@ class Moments:
 
         others = self.reported_only(timeline.initial)
         seen = self.reported.subscriptions(self.at) if len(self.reported) else {}
-        return listing(timeline, others, seen, self.diagnoses())
+        subjects = subjects_of(timeline) | {subject.key: subject for subject in others}
+
+        def backlogs(key: str) -> Series:
+            trends = self.reported.trends(self.at, subjects[key]) if self.at > 0 and key in subjects else None
+            return () if trends is None else trends.backlog
+
+        return listing(timeline, others, seen, self.diagnoses(), backlogs)
 
     def trouble(self, namespace: str, name: str) -> Cause | None:
         """Return what blocks a subscription, as brokers reported; None where it is not computed yet."""

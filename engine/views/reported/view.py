@@ -75,13 +75,21 @@ class Subject(Struct, frozen=True):
 
 def subject_of(timeline: Timeline, key: str) -> Subject | None:
     """The subscription of that key as a subject; None for one that a step of the simulation made."""
-    state = timeline.initial
-    listed: tuple[Subscription | KeySubscription, ...] = (*state.subscriptions, *state.key_subscriptions)
-    for subscription in listed:
-        if subscription.key == key:
-            selector = subscription.delivery.selector if isinstance(subscription, KeySubscription) else None
-            return Subject(key, subscription.namespace, subscription.name, subscription.topics, selector=selector)
-    return None
+    return next((_subject(each) for each in _subscriptions(timeline) if each.key == key), None)
+
+
+def subjects_of(timeline: Timeline) -> dict[str, Subject]:
+    """The subscriptions that the timeline begins with, by key."""
+    return {each.key: _subject(each) for each in _subscriptions(timeline)}
+
+
+def _subscriptions(timeline: Timeline) -> tuple[Subscription | KeySubscription, ...]:
+    return (*timeline.initial.subscriptions, *timeline.initial.key_subscriptions)
+
+
+def _subject(of: Subscription | KeySubscription) -> Subject:
+    selector = of.delivery.selector if isinstance(of, KeySubscription) else None
+    return Subject(of.key, of.namespace, of.name, of.topics, selector=selector)
 
 
 V = TypeVar("V")

@@ -19,6 +19,7 @@ def virtual_time() -> None:
 
 
 INVENTORY = str(RECORDINGS / "f-inventory-2")
+STUCK = str(RECORDINGS.parents[1] / "docs" / "examples" / "stuck")
 
 
 def rows(run: Run, *words: str) -> list[dict[str, str]]:
@@ -42,6 +43,15 @@ def test_filter_and_order(run: Run) -> None:
     consumers = [int(record["consumers"]) for record in some]
     assert consumers == sorted(consumers, reverse=True)
     assert run("list", INVENTORY, "--filter", "no-such-name").code == 0
+
+
+def test_a_row_has_the_backlog_of_each_moment(run: Run) -> None:
+    (row,) = json.loads(run("list", STUCK, "--json").out)["rows"]
+    assert (row["trend"], row["backlog"]) == ([181, 363], 363)
+    assert run("list", STUCK).out.splitlines()[-1].endswith("▄█")
+    moments = [each["trend"] for each in json.loads(run("list", INVENTORY, "--json").out)["rows"]]
+    assert moments == [[]] * 74, "one moment is no trend"
+    assert run("list", STUCK, "--sort", "trend").code == 2
 
 
 def test_a_step_changes_what_is_computed(run: Run) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from engine.errors import InputError
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
