@@ -96,7 +96,7 @@ class ListedRow(Struct, frozen=True):
     trend: Annotated[
         Series,
         about("Its backlog at each moment that was read, the newest last; empty for fewer than two of them."),
-        Column("trend", Kind.TREND, 7),
+        Column("trend", Kind.TREND, 6),
     ] = ()
 
 

@@ -20,7 +20,7 @@ from tui.kit.wording import UNKNOWN, fit, quantity, sparkline
 _LEAST: Final = {Kind.NAME: 13, Kind.WORD: 11}
 _MOST: Final = 44
 """From which width on a column of texts gives way, and the largest that it gets, gaps included."""
-_BAR: Final = 13
+_BAR: Final = 9
 _LONGEST_BAR: Final = 53
 _MOMENTS: Final = 12
 """So many of the newest moments have a trend."""
