@@ -8,7 +8,7 @@ from engine.keyshared.explain import KeyExplanation, Rival, WhyNot
 from engine.text import counted
 from engine.views.failover.model import EventLine
 from engine.views.keys.model import GapRow, KeyAnswer, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
-from engine.views.keys.words import verdict_text
+from engine.views.keys.words import NO_HEIRS, verdict_text
 from tui.kit.reported import comparison_hint
 from tui.kit.wording import (
     BUSIEST,
@@ -288,7 +288,7 @@ def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
     remarks.append(
         Remark("heirs", f"{names[0]} if it leaves" + "".join(f", then {name}" for name in names[1:]))
         if names
-        else Remark("heirs", "nobody else is connected")
+        else Remark("heirs", NO_HEIRS)
     )
     if why.draining is not None:
         entry = why.draining

@@ -23,6 +23,8 @@ ORDER_RULES: Final = {
     OrderRule.RECENTLY_JOINED: "recently joined: a newcomer waits until all that was sent before is acknowledged",
     OrderRule.NONE: "nothing keeps keys in order while consumers come and go",
 }
+NO_HEIRS: Final = "nobody: its messages would wait"
+"""Who inherits a key where no other consumer has its slot, whether others are connected or not."""
 REASONS: Final = {
     WaitReason.NO_CONSUMER: "no consumer",
     WaitReason.NO_OWNER: "no owner",

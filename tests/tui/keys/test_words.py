@@ -13,6 +13,7 @@ from rich.cells import cell_len
 import tui.drawing.arcs
 import tui.drawing.bars
 from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, KeysView, WaitHolder, WaitRow
+from engine.views.keys.words import NO_HEIRS
 from tests.tui.key_scenes import (
     ORDERS,
     SUBSCRIBED,
@@ -225,7 +226,7 @@ def test_the_explanation_of_a_ring_names_the_point_and_of_a_gap_that_nobody_has_
     assert nobody["owner"] == "nobody: its messages wait"
     assert "range" not in nobody
     assert "4 messages of this slot wait" in nobody["waits"]
-    assert remarks(keys_app(state_after(SUBSCRIBED)), "a")["heirs"] == "nobody else is connected"
+    assert remarks(keys_app(state_after(SUBSCRIBED)), "a")["heirs"] == NO_HEIRS
     assert remarks(keys_app(), "")["bytes"] == "none: the key is empty"
 
 

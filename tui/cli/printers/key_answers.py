@@ -20,7 +20,7 @@ from engine.views.failover.table import letter_tag
 from engine.views.keys.answers import key_sentence
 from engine.views.keys.model import LuckWord, PartitionsView
 from engine.views.keys.path import KeyPath
-from engine.views.keys.words import VERDICTS, luck_sentence, verdict_text
+from engine.views.keys.words import NO_HEIRS, VERDICTS, luck_sentence, verdict_text
 from engine.views.reported.model import ReportedView
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.explanation import FORMAT
@@ -82,7 +82,7 @@ def explained_lines(
             "point", f"{explanation.point.point}, {explanation.point.distance} on, is the hash of {keys}"
         )
     heirs = ", then ".join(_consumer(heir) for heir in explanation.heirs)
-    lines += _labelled("heirs", heirs or "nobody: the messages would wait")
+    lines += _labelled("heirs", heirs or NO_HEIRS)
     lines += _labelled("waits", _waiting(who, explanation))
     lines += _labelled("of", _whose(who))
     if way is not None and way.resonance is not None:
