@@ -227,7 +227,11 @@ class ReportedView(Struct, frozen=True, eq=False):
     delayed: Delayed
     msgs_per_sec: MsgsOut
     blocked_dispatchers: Annotated[
-        int, about("Topics and partitions where it is blocked on unacknowledged messages.", 0)
+        int | None,
+        about(
+            "Topics and partitions where it is blocked on unacknowledged messages; null where answers lack it.",
+            0,
+        ),
     ]
     draining_slots: Annotated[int, about("Slots that drain.", 0)]
     consumers: Annotated[

@@ -366,6 +366,13 @@ def _dispatchers_of(seen: SubscriptionSeen, subject: Subject) -> tuple[Dispatche
 _NO_TIME: Final = SeenTime(-1, -1, 0, 0)
 
 
+def _blocked(dispatchers: Sequence[Dispatcher]) -> int | None:
+    """On how many it is blocked; those that say so count although others do not say."""
+    flags = [dispatcher.sub.blocked_on_unacked for dispatcher in dispatchers]
+    blocked = flags.count(True)
+    return blocked if blocked or None not in flags else None
+
+
 def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
     """What was reported, without its time and its events."""
     dispatchers = _dispatchers_of(seen, subject)
@@ -404,7 +411,7 @@ def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
         in_replay=total(dispatcher.sub.msg_in_replay for dispatcher in dispatchers),
         delayed=total(dispatcher.sub.msg_delayed for dispatcher in dispatchers),
         msgs_per_sec=total(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
-        blocked_dispatchers=sum(bool(dispatcher.sub.blocked_on_unacked) for dispatcher in dispatchers),
+        blocked_dispatchers=_blocked(dispatchers),
         draining_slots=len(waits),
         consumers=tuple(row.done(at, name) for at, (row, (name, _)) in enumerate(zip(sums, rows, strict=True))),
         waits=tuple(waits),

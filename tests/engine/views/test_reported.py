@@ -138,6 +138,7 @@ def test_limits_of_unacknowledged_messages_are_distinguished() -> None:
         (SUBSCRIPTION_LIMIT,)
     ] * 2
     assert reported_of(keys_shown(of_all)).blocked_dispatchers == 1
+    assert reported_of(keys_shown(opened_from(stats("Key_Shared", [consumer("a")])))).blocked_dispatchers is None
 
 
 def test_no_permits_is_no_obstacle_where_nothing_can_be_sent() -> None:

@@ -58,7 +58,7 @@ def reported_lines(view: ReportedView | None, rows: Sequence[Row]) -> Iterator[s
         f"{known(view.in_replay)} in replay",
         f"{known(view.delayed)} delayed",
         f"{quantity(view.msgs_per_sec)} out/s",
-        f"{view.blocked_dispatchers:,} of {counted(view.dispatchers, 'topic')} blocked on unacked",
+        f"{known(view.blocked_dispatchers)} of {counted(view.dispatchers, 'topic')} blocked on unacked",
     ]
     yield f"reported by brokers, {seen_text(view.time)}:"
     yield from wrapped(" · ".join(parts), first="  ", rest="  ")
