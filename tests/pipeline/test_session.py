@@ -272,7 +272,7 @@ def test_a_table_is_the_same_to_spark_and_to_arrow(spark: SparkSession) -> None:
 
     for table in EVERY_TABLE:
         frame = spark.createDataFrame([], table.ddl)
-        theirs = to_arrow_schema(frame.schema)
+        theirs = to_arrow_schema(frame.schema, timezone="UTC")
         assert [(field.name, _plain(field.type)) for field in theirs] == [
             (field.name, _plain(field.type)) for field in table.arrow
         ]

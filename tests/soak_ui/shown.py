@@ -59,7 +59,7 @@ SORTED: Final = "^v"
 """The signs behind the heading that rows are sorted by: with the smallest first, with the largest first."""
 FORECAST_TOPICS: Final = 2_000
 """With more topics a forecast takes too long to be computed for each key."""
-_STEP: Final = re.compile(r"step ([\d,]+)/([\d,]+)")
+_STEP: Final = re.compile(r"step ([\d,]+)/([\d,]+)|no steps")
 _COUNT: Final = re.compile(r"2 (?:consumers|producers) \((?:([\d,]+) of )?([\d,]+)\)")
 _EVENTS: Final = re.compile(r"\d events \(([\d,]+)\)")
 _BUNDLE: Final = re.compile(r"(0x[0-9a-f]{8}_0x[0-9a-f]{8})\s+([\d,]+)(?: topics?\b| ·| -)")
@@ -130,7 +130,7 @@ def _status(screen: Dashboard, picture: Picture, document: Document) -> str:
     result, status = _STEP.search(text), document["status"]
     if result is None:
         return f"status: no step in {text!r}" if len(text) >= STEP_ALWAYS_FROM else ""
-    if [_whole(group) for group in result.groups()] != [status["step"], status["steps"]]:
+    if [_whole(group or "0") for group in result.groups()] != [status["step"], status["steps"]]:
         return f"status: {result.group()!r} at step {status['step']} of {status['steps']}"
     return ""
 

@@ -30,13 +30,14 @@ def status_texts(view: BalanceView) -> tuple[str, ...]:
     growth = f"traffic x{question.growth_per_cycle:g} a cycle" if question.growth_per_cycle != 1 else "steady traffic"
     brokers = f"{counted(question.brokers, 'broker')} assumed"  # no answer says how many there are
     load = f"{topics_text(view)}, {in_out_rate(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
-    manager = f"{question.load_manager} load manager" + " · as if automatic splits were on" * question.as_if_on
+    as_if = " · as if automatic splits were on" * question.as_if_on
+    manager = f"{question.load_manager} load manager{as_if}"
     return (
         f"{manager} · {brokers} · {growth} · {load} · Pulsar {view.release}",
         f"{manager} · {brokers} · {growth} · {load}",
         f"{manager} · {brokers} · {growth}",
-        f"{question.load_manager} · {brokers} · {growth}",
-        f"{question.load_manager} · {brokers}",
+        f"{question.load_manager}{as_if} · {brokers} · {growth}",
+        f"{question.load_manager}{as_if} · {brokers}",
     )
 
 

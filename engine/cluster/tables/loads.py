@@ -118,7 +118,7 @@ class LoadTable(Mapping[str, Load]):
 
 def filled(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     """The rates with 0 for those that no statistics have, as rules and sums take them; a new array."""
-    return np.nan_to_num(rates)
+    return np.where(np.isnan(rates), 0.0, rates)
 
 
 def _carried(topics: TopicTable, loads: LoadTable) -> LoadTable:

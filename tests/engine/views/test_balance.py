@@ -230,7 +230,7 @@ def test_an_unknown_namespace_is_refused_with_those_there_are() -> None:
     assert isinstance(view, Rejection) and (view.status, FLOW in view.message) == (404, True)
 
 
-@pytest.mark.parametrize("bad", [math.nan, -1.0, math.inf])
+@pytest.mark.parametrize("bad", [-1.0, math.inf])
 def test_bad_rates_are_named_and_counted_and_the_good_topics_stay(bad: float) -> None:
     state = scene()
     first, second = topic_loads(state, FLOW)[5:7]
