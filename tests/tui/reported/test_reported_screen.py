@@ -158,8 +158,8 @@ def test_moments_are_scrubbed_and_steps_begin_behind_the_last(tmp_path: Path) ->
             names = [row.name for row in view.consumers]
             return store.moment, names, [event.kind for event in view.reported.events]
 
-        assert await after() == ((3, 3), ["b"], ["joined", "backlog", "left", "active", "backlog"])
-        assert await after("left_square_bracket") == ((2, 3), ["a", "b"], ["joined", "backlog"])
+        assert await after() == ((3, 3), ["b"], ["joined", "permits", "backlog", "left", "active", "backlog"])
+        assert await after("left_square_bracket") == ((2, 3), ["a", "b"], ["joined", "permits", "backlog"])
         assert [row.reported.permits for row in store.shown.failover_view.consumers] == [1, 1]
         assert "* 2 + b joined" in text_of(pilot.app)
         assert await after("home") == ((1, 3), ["a"], [])
