@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Final, Literal, get_args
 
-from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts, total
+from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts, unacked_of
 from engine.answer import about
 from engine.bundles.boundaries import BundleRange
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name
@@ -174,9 +174,8 @@ _COUNTED: Final[tuple[ChangeKind, ...]] = ("backlog", "unacked", "replay", "drai
 
 
 def _counts(sub: SubscriptionFacts) -> tuple[int | None, ...]:
-    """What grows and shrinks; a Failover subscription reports unacknowledged messages only by consumer."""
-    unacked = sub.unacked_messages or total(consumer.unacked_messages for consumer in sub.consumers)
-    return sub.msg_backlog_entries, unacked, sub.msg_in_replay, sub.draining_count
+    """What grows and shrinks."""
+    return sub.msg_backlog_entries, unacked_of(sub), sub.msg_in_replay, sub.draining_count
 
 
 def _by_name(topic: TopicFacts) -> Mapping[str, SubscriptionFacts]:

@@ -244,6 +244,15 @@ class SubscriptionFacts(
         )
 
 
+def unacked_of(sub: SubscriptionFacts) -> int | None:
+    """Unacknowledged messages: a Failover subscription has them at its consumers only. None where they are nowhere."""
+    own = sub.unacked_messages
+    of_consumers = total(consumer.unacked_messages for consumer in sub.consumers)
+    if isinstance(sub.consumers, NotReported) or of_consumers is None:
+        return own
+    return max(own or 0, of_consumers) if own is not None or sub.consumers else None
+
+
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
     """One topic, or one partition of a topic, under its full name.

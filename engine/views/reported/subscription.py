@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from msgspec import Struct
 
-from engine.admin.facts import NotReported
+from engine.admin.facts import NotReported, unacked_of
 from engine.answer import about
 from engine.cluster.state import ClusterState, shown_places
 from engine.cluster.timeline import Timeline
@@ -23,7 +23,7 @@ from engine.views.reported.model import (
     ReportedView,
     Unacked,
 )
-from engine.views.reported.view import Reported, Subject, unacked_of
+from engine.views.reported.view import Reported, Subject
 from engine.views.timeline import timeline_view
 
 BUNDLES: Final = ""
@@ -156,7 +156,7 @@ def _topic(dispatcher: Dispatcher, active: int, blocked: Collection[str]) -> Top
     return TopicRow(
         name=dispatcher.topic,
         backlog=dispatcher.sub.msg_backlog_entries,
-        unacked=unacked_of(dispatcher),
+        unacked=unacked_of(dispatcher.sub),
         in_replay=dispatcher.sub.msg_in_replay,
         delayed=dispatcher.sub.msg_delayed,
         msgs_per_sec=dispatcher.sub.msg_rate_out_msgs_per_sec,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from engine.admin.facts import ConsumerFacts, NotReported, Snapshot, total
+from engine.admin.facts import ConsumerFacts, Snapshot, total, unacked_of
 from engine.admin.moments import Moment, combined
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import Subscription
@@ -407,7 +407,7 @@ def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
         type=seen.type,
         dispatchers=len(dispatchers),
         backlog=total(dispatcher.sub.msg_backlog_entries for dispatcher in dispatchers),
-        unacked=total(unacked_of(dispatcher) for dispatcher in dispatchers),
+        unacked=total(unacked_of(dispatcher.sub) for dispatcher in dispatchers),
         in_replay=total(dispatcher.sub.msg_in_replay for dispatcher in dispatchers),
         delayed=total(dispatcher.sub.msg_delayed for dispatcher in dispatchers),
         msgs_per_sec=total(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
@@ -440,15 +440,6 @@ def _names_of(rows: Sequence[tuple[int, str]]) -> list[Name]:
         numbers[consumer_id] = used[name]
         used[name] += 1
     return [(name, numbers[consumer_id]) for consumer_id, name in rows]
-
-
-def unacked_of(dispatcher: Dispatcher) -> int | None:
-    """Unacknowledged messages: a Failover subscription has them at its consumers only. None where they are nowhere."""
-    own = dispatcher.sub.unacked_messages
-    of_consumers = total(consumer.unacked_messages for consumer in dispatcher.sub.consumers)
-    if isinstance(dispatcher.sub.consumers, NotReported) or of_consumers is None:
-        return own
-    return max(own or 0, of_consumers) if own is not None or dispatcher.sub.consumers else None
 
 
 def _obstacles(

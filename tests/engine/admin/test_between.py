@@ -137,6 +137,13 @@ def test_a_count_that_grows_or_shrinks_alone_shows(kind: str, member: str, value
     assert (change.kind, change.number, change.subscription) == (kind, values[1] - values[0], "s")
 
 
+def test_unacknowledged_messages_that_one_moment_does_not_count_did_not_grow() -> None:
+    lacking, later = (stats("Shared", [consumer("a")], unackedMessages=5) for _ in range(2))
+    for member in ("consumers", "unackedMessages"):
+        del lacking["subscriptions"]["s"][member]
+    assert "unacked" not in kinds(of_stats(lacking, later))
+
+
 def test_a_whole_subscription_that_is_blocked_shows() -> None:
     first, second = (
         stats("Shared", [consumer("a")], blockedSubscriptionOnUnackedMsgs=blocked) for blocked in (False, True)
