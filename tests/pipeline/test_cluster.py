@@ -71,13 +71,20 @@ def work(batches, parts):
         parts.write(SETTINGS, SETTINGS.columns_of([("", name, "1", "f") for name in names]))
         account.rows += len(names)
     (marks / f"{number}-{attempt}").touch()
+
+    def wait_for(other):
+        deadline = time.monotonic() + 60
+        while not (marks / f"{number}-{other}").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    if attempt > 0:
+        # What is quick ends the attempt beside it, also before that one has written a row.
+        wait_for(0)
     if number == 1 and attempt == 0:
         raise OSError("this attempt fails after it wrote")
     if number == 2:
         # The first attempt is so slow that another one is started beside it, and writes the same rows.
-        deadline = time.monotonic() + 60
-        while attempt == 0 and not (marks / "2-1").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_for(1)
     return account
 
 

@@ -198,18 +198,21 @@ def _prepare_large(timeline: Timeline, reported: Reported) -> None:
     """Make what is shown of subscriptions with many partitions, so that no key waits for it."""
     state = timeline.state
     for place, shown in enumerate(state.subscriptions):
-        subject = subject_of(timeline, shown.key)
-        if subject is not None and _dispatchers(reported, subject) > LARGE:
+        if (subject := _large(timeline, reported, shown.key)) is not None:
             with_reported(dashboard_view(timeline, subscription=place), reported, reported.last, subject)
     for sharing in state.key_subscriptions:
-        subject = subject_of(timeline, sharing.key)
-        if subject is not None and _dispatchers(reported, subject) > LARGE:
+        if (subject := _large(timeline, reported, sharing.key)) is not None:
             keys_with_reported(keys_view(timeline, sharing.key), reported, reported.last, subject)
 
 
-def _dispatchers(reported: Reported, subject: Subject) -> int:
-    seen = reported.subscriptions(reported.last).get((subject.namespace, subject.name))
-    return 0 if seen is None else len(seen.dispatchers)
+def _large(timeline: Timeline, reported: Reported, key: str) -> Subject | None:
+    """A subscription with many partitions; its trends are computed here."""
+    subject = subject_of(timeline, key)
+    seen = None if subject is None else reported.subscriptions(reported.last).get((subject.namespace, subject.name))
+    if subject is None or seen is None or len(seen.dispatchers) <= LARGE:
+        return None
+    reported.trends(reported.last, subject)
+    return subject
 
 
 def _loads_changed(before: Moment, reading: ClusterReading) -> Moment:

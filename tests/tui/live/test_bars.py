@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
-from contextlib import closing
-from time import process_time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Final
 
 import pytest
@@ -13,8 +15,6 @@ from msgspec.structs import replace
 
 from tests.playing.clock import CountingClock
 from tests.playing.server import playing, recorded
-from tests.soak_ui.loop import simulated
-from tests.soak_ui.pace import get_to_know
 from tests.tui.live.large import BEGAN_MS, ORDERS, large_reading
 from tests.tui.live.test_live import Hand, app_with
 from tui.cli import pictures as of_readings
@@ -29,9 +29,8 @@ MOMENTS: Final = 6
 """Moments that are kept here, so that the oldest ones are soon left."""
 GROWTH: Final = 20
 """Objects a refresh: Python's own tables breathe by five or six, and a reading that is kept has 37 of its own."""
+FEW: Final = 600
 LARGE: Final = 10_000
-LONGEST_PART: Final = 0.05
-"""Of the work on a reading, which is done beside the screen: no more of it may come between two keys."""
 
 
 @pytest.fixture(autouse=True)
@@ -65,30 +64,36 @@ def test_a_day_of_refreshes_takes_no_more_memory_once_caches_are_full(monkeypatc
     assert held[-1] - held[3] < GROWTH * (REFRESHES // 6) * 2, held
 
 
-def test_a_reading_of_many_topics_blocks_no_key() -> None:
+async def calls_of_arrivals(partitions: int) -> list[int]:
+    """How many functions the screen calls to take in each of some readings; the work on a reading is beside it."""
     feed, pictures = Hand(), Pictures()
-    with simulated() as loop:
-        get_to_know()
-        first = pictures.session(large_reading(LARGE, 0))
-        app = app_with(feed, pictures, first)
-        readings = [large_reading(LARGE, 10 * turn, f"c-{turn % 3}") for turn in range(1, 3)]
-        begun_s = process_time()
-        scenes = [pictures.newer(reading) for reading in readings]
-        work_s = (process_time() - begun_s) / len(scenes)
-        longest = []
-
-        async def story() -> None:
-            async with app.run_test(size=(120, 40)) as pilot:
+    app = app_with(feed, pictures, pictures.session(large_reading(partitions, 0)))
+    scenes = [pictures.newer(large_reading(partitions, 10 * turn, f"c-{turn % 3}")) for turn in (1, 2)]
+    counts: list[int] = []
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        assert feed.arrived is not None
+        for scene in scenes:
+            with counted_calls() as calls:
+                feed.arrived(scene)
                 await pilot.pause()
-                assert feed.arrived is not None
-                for scene in scenes:
-                    loop.measured.reset()
-                    feed.arrived(scene)
-                    await pilot.pause()
-                    await pilot.pause()
-                    longest.append(loop.measured.longest)
-                    assert len(app.store.timeline.state.topics) >= 1
+                await pilot.pause()
+            counts.append(calls.total())
+            assert len(app.store.timeline.state.topics) >= 1
+    return counts
 
-        loop.run_until_complete(story())
-    worst = max(longest, key=lambda block: block.cpu_seconds)
-    assert worst.cpu_seconds < LONGEST_PART * work_s, (worst, work_s)
+
+@contextmanager
+def counted_calls() -> Iterator[Counter[str]]:
+    """Calls in this thread, of Python's functions and of C's."""
+    calls: Counter[str] = Counter()
+    sys.setprofile(lambda _frame, event, _arg: calls.update((event,)) if event.endswith("call") else None)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+
+
+def test_what_the_screen_does_for_a_reading_does_not_grow_with_topics() -> None:
+    few, many = (asyncio.run(calls_of_arrivals(partitions)) for partitions in (FEW, LARGE))
+    assert max(many) < 1.2 * max(few), (few, many)
