@@ -290,7 +290,7 @@ def test_no_command_is_printed_for_a_namespace_with_a_shell_command_in_it(run: R
 
 
 EMPTY = [
-    [], ["open"], ["why"], ["lint"], ["verify"], ["shed"], ["brokers"], ["explain", "x"], ["heirs"], ["forecast"],
+    [], ["open"], ["why"], ["lint"], ["verify"], ["brokers"], ["explain", "x"], ["heirs"], ["forecast"],
     ["fleet", "open"], ["split", "LARGEST"], ["replay"],
 ]  # fmt: skip
 
