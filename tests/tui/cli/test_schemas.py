@@ -209,7 +209,9 @@ def inputs(tmp_path: Path) -> None:
         '[[namespaces]]\nname = "t/n"\nbrokers = 1\ntopics = 9\n[namespaces.goals]\nmax_over_mean = 1\nsurvive = 1\n'
     )
     (tmp_path / "missed.toml").write_text(missed)
-    (tmp_path / "failing.ringside").write_text("scene pip392\nkill nobody\nexpect idle = 3\nexpect rule ring\n")
+    (tmp_path / "failing.ringside").write_text(
+        "scene pip392\nkill nobody\nexpect totals.idle_consumers = 3\nexpect status.rule = ring\n"
+    )
 
 
 def _dump(folder: Path, moments: list[bytes]) -> None:
