@@ -9,7 +9,6 @@ import re
 import shutil
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from engine.admin.inference import MOST_ACTIVES, levels_of
@@ -54,25 +53,30 @@ def test_witnesses_that_fit_no_levels_leave_those_of_the_order() -> None:
     assert levels_of(["a", "b"], alone, consistent_hashing=False, behaviour=old) == (0, 0)
 
 
-@pytest.mark.parametrize("name", ["a-priority-001-8p-hash", "a-priority-001-8p-modulo", "a-priority-100-3p-modulo"])
 def test_F08_every_active_consumer_that_a_broker_reported_is_predicted_where_levels_differ(
-    name: str, spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    folder = RECORDINGS / name
-    scenario = json.loads(gzip.decompress((folder / "scenario.json.gz").read_bytes()))
-    assert len({row["priority_level"] for row in scenario["consumers_in_join_order"]}) > 1
-    steps = sorted({found[0] for path in folder.iterdir() if (found := re.match(r"\d+", path.name))})
-    reported = 0
-    for step in steps:
-        source = tmp_path / step
-        source.mkdir()
-        for path in folder.iterdir():
-            if path.name.startswith((f"{step}-", "scenario")):
-                shutil.copy(path, source / path.name)
-        job_called("import")(spark, source, source / "out", JobOptions())
-        result = job_called("assign")(spark, source / "out", source / "out", JobOptions({"policies": "pulsar"}))
-        actives = result.summary["agreement"]
-        assert isinstance(actives, dict)
-        assert actives["agreeing"] == actives["reported"]
-        reported += actives["reported"]
-    assert reported > len(steps)
+    """Each moment of the recordings is a cluster of one fleet."""
+    source, named = tmp_path / "in", []
+    for name in ("a-priority-001-8p-hash", "a-priority-001-8p-modulo", "a-priority-100-3p-modulo"):
+        folder = RECORDINGS / name
+        scenario = json.loads(gzip.decompress((folder / "scenario.json.gz").read_bytes()))
+        assert len({row["priority_level"] for row in scenario["consumers_in_join_order"]}) > 1
+        steps = sorted({found[0] for path in folder.iterdir() if (found := re.match(r"\d+", path.name))})
+        assert len(steps) > 3
+        for step in steps:
+            cluster = f"{name}-{step}"
+            (source / cluster).mkdir(parents=True)
+            named.append(cluster)
+            for path in folder.iterdir():
+                if path.name.startswith((f"{step}-", "scenario")):
+                    shutil.copy(path, source / cluster / path.name)
+    places = ",".join(f"{cluster}={cluster}" for cluster in named)
+    job_called("import")(spark, source, tmp_path / "out", JobOptions({"clusters": places}))
+    result = job_called("assign")(spark, tmp_path / "out", tmp_path / "out", JobOptions({"policies": "pulsar"}))
+    rules = {row["cluster"]: row for row in result.summary["rules"]}
+    assert sorted(rules) == sorted(named)
+    for cluster, row in rules.items():
+        assert row["consistent_hashing"] == cluster.startswith("a-priority-001-8p-hash")
+        assert row["agreeing"] == row["reported"], row
+    assert sum(row["reported"] for row in rules.values()) > len(named)
