@@ -30,8 +30,8 @@ from pipeline.jobs import job_called
 from pipeline.jobs.options import ALLOW_EMPTY, KEEP, MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
-    ABOUT,
     HISTORIES,
+    MERGED,
     broker_rows,
     imbalance_rows,
     merge,
@@ -189,7 +189,7 @@ class _Watch:
     def check_tables(self) -> None:
         """Raise ``InputError`` when new dumps cannot be merged into the tables that are there."""
         try:
-            self.current().sizes(*ABOUT, *HISTORIES)
+            self.current().sizes(*MERGED, *HISTORIES)
         except InputError as fault:
             reason = f"this release cannot continue the tables in {self.target}: {fault}"
             raise InputError(f"{reason}; watch into a new folder") from fault
@@ -253,7 +253,7 @@ class _Watch:
                 self._run("assign", draft, draft, "flag", "pulsar", policies="pulsar")
             draft.fill(*HISTORIES)
             self._report(draft)
-            rows_written = draft.sizes(*ABOUT, *HISTORIES)
+            rows_written = draft.sizes(*MERGED, *HISTORIES)
             draft.write_json(JSON, {"job": JOB, "batches": batch + 1, "tables": rows_written})
             state = State(batch, self._query(), latest, moments_in_use(self.spark, draft, moments))
             draft.documents[_STATE] = msgspec.json.encode(state)
@@ -278,7 +278,7 @@ class _Watch:
 
     def _report(self, draft: Draft) -> None:
         """Write the summary that ``fleet open`` reads."""
-        read = draft.sizes(*ABOUT)
+        read = draft.sizes(*MERGED)
         bad: Counter[str] = Counter()  # records in the quarantine, by the table that lacks them
         for (table, kind), count in draft.counts(QUARANTINE, "table", "kind", summed="rows").items():
             bad[table] += count if kind == BAD else 0
