@@ -166,6 +166,8 @@ class MergeRows:
         rows = {name: joined([opened(block) for block in own], ()) for name, own in blocks.items()}
         for subject in self.subjects:
             there = {table: rows.pop(table.name) for table in subject.tables if table.name in rows}
+            if not there:
+                continue
             for table, kept in self._kept(subject, there).items():
                 _write(parts, table, there.pop(table).filter(pa.array(kept)))
         for name, own in rows.items():
@@ -222,7 +224,7 @@ def _key(rows: Any, column: str) -> Any:
 
 def _write(parts: Parts, table: Table, rows: Any) -> None:
     keys = [(name, "ascending") for name in _ORDER if name in table.names]
-    order = pc.sort_indices(rows, keys, null_placement="at_start")
+    order = pc.sort_indices(rows, keys)
     parts.write(table, rows.drop_columns([_FRESH]).take(order))
 
 
