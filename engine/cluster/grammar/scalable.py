@@ -146,7 +146,7 @@ def _consumer(line: LineReader) -> ScalableCommand:
 def _kind(state: ClusterState, topic: str, subscription: str) -> Kind:
     known = find_scalable_topic(state, topic)
     group = known.running.groups.get(subscription) if known is not None else None
-    return group.kind if group is not None else "STREAM"
+    return group.kind if group is not None and group.names else "STREAM"
 
 
 def _subscription(line: LineReader, topic: str, named: str | None, *, joins: bool) -> str:

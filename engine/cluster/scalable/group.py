@@ -126,17 +126,23 @@ def joined(group: Group, name: str, now_ms: int) -> Group:
     return settled(came if back else checking(came, now_ms), now_ms)
 
 
-def left(group: Group, name: str, now_ms: int) -> Group:
-    """A consumer is gone for good: its segments are dealt again at once."""
-    return settled(
-        replace(
-            group,
-            coordinator=group.coordinator.unregister(name),
-            lost_ms={one: time for one, time in group.lost_ms.items() if one != name},
-            joining_ms={one: time for one, time in group.joining_ms.items() if one != name},
-        ),
-        now_ms,
+def left(group: Group, name: str, now_ms: int, *, closed: bool = True) -> Group:
+    """A consumer is gone for good: its segments are dealt again at once.
+
+    With the last one that closes the controller forgets the subscription, and the next one has to wait until drained
+    segments are found again; after a lost connection it remembers them.
+    """
+    coordinator = group.coordinator.unregister(name)
+    if closed and not coordinator.sessions:
+        coordinator = Coordinator(coordinator.layout, coordinator.drain_rule, coordinator.checkpoint)
+    gone = replace(
+        group,
+        coordinator=coordinator,
+        next_check_ms=group.next_check_ms if coordinator.sessions else None,
+        lost_ms={one: time for one, time in group.lost_ms.items() if one != name},
+        joining_ms={one: time for one, time in group.joining_ms.items() if one != name},
     )
+    return settled(gone, now_ms)
 
 
 def lost(group: Group, name: str, now_ms: int) -> Group:
@@ -152,9 +158,11 @@ def lost(group: Group, name: str, now_ms: int) -> Group:
 
 def with_layout(group: Group, layout: Layout, now_ms: int) -> Group:
     """The subscription after a change of the layout; what waits on segments that are not listed any more is gone."""
+    known = group.coordinator
     listed = replace(
         group,
-        coordinator=group.coordinator.with_layout(layout),
+        # What the controller has forgotten does not wait for drained segments.
+        coordinator=known.with_layout(layout) if known.present is not None else replace(known, layout=layout),
         waiting={one: counts for one, counts in group.waiting.items() if one in layout.segments},
         held={one: counts for one, counts in group.held.items() if one in layout.segments},
     )
