@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import msgspec
+
 from engine.scalable.buckets import Attached, bucket_owners
 from engine.scalable.coordinator import (
     FIRST_DRAIN_CHECK_SECONDS,
@@ -31,8 +33,7 @@ Counts = Mapping[int, int]
 Holdings = Mapping[tuple[str, int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True):
     """Who is attached to a segment, in order of names.
 
     ``leaving`` has those that wait for acknowledgements before they leave, since when; ``stuck`` never will.
@@ -40,7 +41,7 @@ class Attachment:
 
     names: tuple[str, ...] = ()
     shared: bool = False
-    leaving: Mapping[str, int] = field(default_factory=dict)
+    leaving: Mapping[str, int] = msgspec.field(default_factory=dict)
     stuck: frozenset[str] = frozenset()
 
     def receiving(self) -> tuple[str, ...]:
@@ -72,10 +73,13 @@ class Group:
 
     def backlog(self, segment_id: int) -> int:
         """The messages on a segment that are not acknowledged."""
-        return sum(self.waiting.get(segment_id, {}).values()) + self.unacked(segment_id)
+        return self.undelivered(segment_id) + self.unacked(segment_id)
+
+    def undelivered(self, segment_id: int) -> int:
+        return sum(counts.values()) if (counts := self.waiting.get(segment_id)) else 0
 
     def unacked(self, segment_id: int) -> int:
-        return sum(self.held.get(segment_id, {}).values())
+        return sum(held.values()) if (held := self.held.get(segment_id)) else 0
 
     def unacked_by_name(self) -> dict[str, int]:
         """What consumers hold, of those that hold anything. O(segments + attached consumers)."""
@@ -221,21 +225,21 @@ def settled(group: Group, now_ms: int) -> Group:
     attached: dict[int, Attachment] = {}
     for segment_id in sorted({*wishes, *group.attached}):
         names, shared = wishes.get(segment_id, ((), False))
-        holders = {owner for owner, _ in group.held.get(segment_id, ())}
-        present = tuple(name for name in names if name in connected)
-        if group.kind != "STREAM":
-            now = Attachment(present, shared)
-        else:
-            before = group.attached.get(segment_id, Attachment())
-            now = _attachment(before, Attachment(present, shared), holders, connected, now_ms)
+        now = Attachment(tuple(name for name in names if name in connected), shared)
+        before = group.attached.get(segment_id)
+        if before is not None and before != now and group.kind == "STREAM":
+            holders = {owner for owner, _ in group.held.get(segment_id, ())}
+            now = _attachment(before, now, holders, connected, now_ms)
         if now.names:
             attached[segment_id] = now
-    there = {(name, one) for one, now in attached.items() for name in now.names}
     joining = {
         name: since
         for name, since in group.joining_ms.items()
         if group.kind == "STREAM"
-        and any((name, grant.segment_id) not in there for grant in group.coordinator.grants(name))
+        and any(
+            grant.segment_id not in attached or name not in attached[grant.segment_id].names
+            for grant in group.coordinator.grants(name)
+        )
     }
     return _delivered(replace(group, attached=attached, joining_ms=joining))
 
