@@ -498,17 +498,21 @@ def readings_of(moment: Moment) -> MomentReadings:
 
 
 def _segments_alone(snapshot: Snapshot) -> Iterator[TopicFacts]:
-    """The statistics of segments that no list of topics has; they are printed as those of a topic are."""
+    """Segments that no list of topics has: by their own statistics, else by what those of their topic say of them."""
     for facts in snapshot.scalable.values():
         layout = facts.layout()
-        if layout is None or not facts.printed:
+        if layout is None:
             continue
         from engine.admin.topics import decode_topic_stats
         from engine.scalable.model import backing_topic
+        from engine.scalable.reported import as_segment_statistics
 
-        for one, data in facts.printed.items():
-            name = backing_topic(facts.topic, layout.segments[one]) if one in layout.segments else ""
-            if name and name not in snapshot.topics:
+        for one, segment in layout.segments.items():
+            name = backing_topic(facts.topic, segment)
+            data = facts.printed.get(one)
+            if data is None and facts.statistics is not None:
+                data = as_segment_statistics(facts.statistics, one)
+            if data is not None and name not in snapshot.topics:
                 topic = decode_topic_stats(data, name).good
                 if topic is not None:
                     yield topic

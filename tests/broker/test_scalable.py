@@ -129,7 +129,7 @@ def test_changes_by_hand_and_an_automatic_step(broker: Broker, client: ScalableC
 
 
 @thorough
-def test_random_changes(
+def test_random_changes_refused_newcomers_and_lost_connections(
     broker: Broker, broker_jars: Path, steps: int, seed: int, predictions: list[int], summary: Summary
 ) -> None:
     least = 1 + LEAST_CHANGES * steps // (60 * LANES)
@@ -148,10 +148,40 @@ def test_random_changes(
                 driven.close(name)
         return checked
 
-    checked = sum(in_lanes(broker_jars, broker, [partial(lane, number) for number in range(LANES)]), Counter())
+    slow = [partial(refusing, broker), partial(stuck, broker), partial(losing, broker_jars, broker)]
+    lanes = [*slow, *(partial(lane, number) for number in range(LANES))]
+    checked = sum(in_lanes(broker_jars, broker, lanes), Counter())
     summary(checked)
     assert all(checked[kind] >= LEAST_CHANGES * steps // 60 for kind in (*CHANGES, "segment of a key"))
     predictions.append(checked.total())
+
+
+def refusing(broker: Broker, client: ScalableClient) -> Counter[str]:
+    """A newcomer is refused."""
+    driven = new_topic(broker, client, 1, BY_HAND)
+    driven.join("a", "orders", STREAM)
+    driven.refused_join("b", "orders")
+    return driven.checked
+
+
+def stuck(broker: Broker, client: ScalableClient) -> Counter[str]:
+    """Hand-overs never end."""
+    driven = new_topic(broker, client, 3, BY_HAND)
+    for name in "abc":
+        driven.join(name, "orders", STREAM)
+    driven.close_while_others_hold("a", "orders", HELD_S)
+    return driven.checked
+
+
+def losing(jars: Path, broker: Broker, client: ScalableClient) -> Counter[str]:
+    """A connection is lost."""
+    driven = new_topic(broker, client, 3, BY_HAND)
+    driven.join("a", "orders", STREAM)
+    driven.join("c", "orders", STREAM)
+    with java_client(ScalableClient, jars, broker.port) as other:
+        driven.lose("b", "orders", other)
+    driven.send(KEYS)
+    return driven.checked
 
 
 def change(driven: ScalableDriven, draw: random.Random, lacking: Sequence[str]) -> bool:
@@ -181,39 +211,6 @@ def change(driven: ScalableDriven, draw: random.Random, lacking: Sequence[str]) 
         case _:
             driven.rebucket(draw.choice(active), draw.choice((0, 1, 2, 3, 4, 8, 16, 1025)), settles=settles)
     return settles or kind in ("join", "leave")
-
-
-@thorough
-def test_hand_overs_and_grace_periods(
-    broker: Broker, broker_jars: Path, predictions: list[int], summary: Summary
-) -> None:
-    """A newcomer that is refused, hand-overs that never end, and a consumer whose connection is lost."""
-
-    def refusing(client: ScalableClient) -> Counter[str]:
-        driven = new_topic(broker, client, 1, BY_HAND)
-        driven.join("a", "orders", STREAM)
-        driven.refused_join("b", "orders")
-        return driven.checked
-
-    def stuck(client: ScalableClient) -> Counter[str]:
-        driven = new_topic(broker, client, 3, BY_HAND)
-        for name in "abc":
-            driven.join(name, "orders", STREAM)
-        driven.close_while_others_hold("a", "orders", HELD_S)
-        return driven.checked
-
-    def losing(client: ScalableClient) -> Counter[str]:
-        driven = new_topic(broker, client, 3, BY_HAND)
-        driven.join("a", "orders", STREAM)
-        driven.join("c", "orders", STREAM)
-        with java_client(ScalableClient, broker_jars, broker.port) as other:
-            driven.lose("b", "orders", other)
-        driven.send(KEYS)
-        return driven.checked
-
-    checked = sum(in_lanes(broker_jars, broker, [refusing, stuck, losing]), Counter())
-    summary(checked)
-    predictions.append(checked.total())
 
 
 @pytest.fixture(scope="module")

@@ -54,6 +54,17 @@ def test_segments_are_enough_without_a_list_of_topics() -> None:
     assert waits(diagnosed(alone)).waiting == 20, "an unknown backlog is not counted"
 
 
+def test_the_statistics_of_the_topic_alone_are_enough() -> None:
+    shown = answers(held(30, "a"))
+    alone = {f"{SCALABLE}/stats": copy.deepcopy(shown[f"{SCALABLE}/stats"])}
+    topic = alone[f"{SCALABLE}/stats"]["subscriptions"]["s"]
+    topic["segments"]["0"] |= {"msgBacklog": 30, "consumerCount": 1}
+    one = waits(diagnosed(alone))
+    assert (one.verdict, one.by, one.topics, one.waiting) == (Verdict.SLOWS, ("a-seg-0",), 2, 40)
+    topic["segments"]["0"]["consumerCount"], topic["consumers"] = 0, []
+    assert waits(diagnosed(alone)).by == ()
+
+
 def held(backlog: int, *names: str) -> Stats:
     consumers = [consumer(f"{name}-seg-0", unackedMessages=backlog) for name in names]
     return stats("Exclusive", consumers, msgBacklog=backlog, topic={"msgInCounter": 30})
