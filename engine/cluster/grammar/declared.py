@@ -99,7 +99,7 @@ def _joined(line: LineReader, values: Values) -> Values:
         values = {"subscription": FIRST_SUBSCRIPTION} | values
     values = _scalable_subscription(line, values)
     group = known.running.groups.get(values["subscription"]) if known is not None else None
-    kind = values.get("kind", "stream" if group is None else group.kind)
+    kind = values.get("kind", group.kind if group is not None and group.names else "stream")
     return values | {"kind": kind.upper()}
 
 
