@@ -86,7 +86,8 @@ SLOTS_LEGEND: Final[Group] = (
     (
         KeyHelp("outside", "the owner of each slot; gaps without an owner have the colour of the background"),
         KeyHelp("inside", "how much of the slots each consumer has, where arcs are too narrow to read"),
-        KeyHelp("dots", "known keys at their slots, in the colour of their consumer"),
+        KeyHelp("dots", "known keys at their slots, in the colour of their consumer; what is sent runs to it"),
+        KeyHelp("small dots", "outside, for three seconds after a step: who had the slots before"),
         KeyHelp("!", "slots where messages wait; in the table, who lost slots although another joined or left"),
         KeyHelp("*", "reported by brokers at the time in the title, until a step of the simulation; ! there: blocked"),
         KeyHelp(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from engine.cluster.commands import Command
+from engine.cluster.commands import Command, KillConsumer
 from engine.cluster.state import ClusterState, Subscription, behaviour_in, shown_places
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Verdict, carried_out, flag_change
@@ -296,6 +296,11 @@ class Shown:
         from engine.views.comparing.heirs import losses_view
 
         return losses_view(self.timeline.state, self.key)
+
+    def views_of_loss(self, consumer_id: int) -> Sides:
+        """Return the views of the shown subscription now and without one of its consumers."""
+        after, _ = self.timeline.submit(KillConsumer(self.key, consumer_id))
+        return _sides(self.timeline, after, self.key)
 
     def change_since(self, step: int) -> ChangeView | None:
         """Return what became of the shown subscription from a step to the cursor; None for producers."""
