@@ -70,14 +70,14 @@ class HeirsScreen(TableDialog):
         self._consumer_id = consumer_id
         self._of = shown
         self._colours = colours
-        self._animate = animate
+        self._in_motion = animate
         self._ascii_only = ascii_only
         self._shown: HeirsView | LossesView | None = None
         self._film: Timer | None = None
 
     def compose_head(self) -> Iterable[Widget]:
         yield PlainStatic(id="head")
-        yield SideRing(self._colours, ascii_only=self._ascii_only, flashes=self._animate, id="film")
+        yield SideRing(self._colours, ascii_only=self._ascii_only, flashes=self._in_motion, id="film")
         yield PlainStatic(id="heirs")
 
     def on_mount(self) -> None:

@@ -30,7 +30,7 @@ from engine.views.reported.model import Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, subscription_view
 from engine.views.reported.trends import Trends
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
-from tui.kit.wording import namespace_suffix, safe_name, short_topic
+from tui.kit.wording import subject_title
 
 if TYPE_CHECKING:
     from engine.cluster.keys.state import KeySubscription
@@ -95,12 +95,8 @@ class Places:
         if key == BUNDLES:
             return "the bundles"
         namespace, name = self.name(place)
-        suffix = namespace_suffix(key, namespace, self.keys) if namespace else ""
         topics = self._topics[place] if place < len(self._topics) else ()
-        if not suffix or not topics:
-            return safe_name(key) + suffix
-        first, *others = topics
-        return f"{safe_name(name)} on {short_topic(first)}{f' and {len(others):,} more' if others else ''}"
+        return subject_title(key, self.keys, name, namespace, topics)
 
     def name(self, place: int) -> tuple[str, str]:
         """Return namespace and name of a subscription, or "" and the name of a topic with producers."""
