@@ -57,7 +57,7 @@ class HeirsScreen(TableDialog):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h", "dismiss('')", "Close", show=False),
         Binding("enter", "none", "Open one"),
-        Binding("a", "all", "All failures"),
+        Binding("a", "all_failures", "All failures"),
         Binding("space", "play", "Play", key_display="space"),
         Binding("v", "view", "Ring or hash map", show=False),
     ]
@@ -84,7 +84,7 @@ class HeirsScreen(TableDialog):
         self._look(partial(self._of.heirs_of, self._consumer_id))
         self.table.focus()
 
-    def action_all(self) -> None:
+    def action_all_failures(self) -> None:
         """Every single failure, the worst first."""
         self._look(self._of.losses)
 
@@ -145,7 +145,7 @@ class HeirsScreen(TableDialog):
             return
         self._shown = view
         self._stop()
-        without = ("none", "play") if isinstance(view, HeirsView) else ("all",)
+        without = ("none", "play") if isinstance(view, HeirsView) else ("all_failures",)
         self.show_keys([key for key in self.shown_keys() if key.action not in without])
         box, head = self.query_one(".dialog"), self.query_one("#head", PlainStatic)
         box.remove_class("-film")
