@@ -91,7 +91,7 @@ class Places:
 
     def title(self, place: int) -> str:
         """Return the name at a place; where several have this name, with what it reads or its namespace."""
-        key = self.keys[place]
+        key = self.key(place)
         if key == BUNDLES:
             return "the bundles"
         namespace, name = self.name(place)
