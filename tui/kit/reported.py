@@ -235,7 +235,8 @@ def reported_columns(consumers: Sequence[ReportedConsumer]) -> ReportedColumns:
     if waiting:
         important.append(Column("waits", f"{REPORTED_SIGN}waiting", max(waiting + 1, len("waiting") + 2)))
     return ReportedColumns(
-        tuple(important), (Column("permits", f"{REPORTED_SIGN}permits", 9), Column("unack", f"{REPORTED_SIGN}unack", 7))
+        tuple(important),
+        (Column("permits", f"{REPORTED_SIGN}permits", 9), Column("unack", f"{REPORTED_SIGN}unacked", 9)),
     )
 
 
