@@ -212,7 +212,7 @@ def earlier_text(earlier: Earlier, moments: int) -> str:
 
 REPORTED_ORDER: Final = ("permits", "unack", "waits", "blocked")
 """The keys of the columns in the order in which they are shown."""
-_BLOCKED_CELLS: Final = (11, 24)
+_BLOCKED_CELLS: Final = (10, 24)
 
 
 class ReportedColumns(Struct, frozen=True):
