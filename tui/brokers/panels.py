@@ -14,12 +14,11 @@ from textual.strip import Strip
 from engine.views.brokers.model import Course, StripCell
 from themes.palettes import hex_colour
 from tui.kit.line_widget import LineWidget
-from tui.kit.wording import percent, safe_name, shorten_middle
+from tui.kit.wording import fit, percent, safe_name
 
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
 _ASCII_LEVELS: Final = ".:-=+*#@"
 _LABEL: Final = 9
-LONGEST_PERCENT: Final = 6
 _LONG_LABEL: Final = 18
 """Where brokers are named."""
 _TOTAL: Final = 8
@@ -98,18 +97,20 @@ class StripPanel(LineWidget):
     def _course(self, given: CycleStrip, course: Course, line: int, shown: range, pitch: int) -> list[Segment]:
         """One line of a broker: its name with the percentages, or a part of the columns below them."""
         plain = self.rich_style
-        name = shorten_middle(safe_name(course.broker), _LONG_LABEL - 2) if line == 0 else ""
-        segments = [Segment(f" {name}".ljust(_LONG_LABEL), plain)]
+        name = safe_name(course.broker) if line == 0 else ""
+        segments = [Segment(f" {fit(name, _LONG_LABEL - 2)} ", plain)]
         for at in shown:
             usage = course.usages[at]
             known = 0.0 if usage is None or not math.isfinite(usage) else usage
             if line == 0:
-                text = percent(usage if usage == known else None) if pitch > LONGEST_PERCENT else ""
+                text = percent(usage if usage == known else None)
+                text = text if len(text) < pitch else ""
             else:
                 tall = given.course_lines - 1
                 text = self._part(known * tall - (tall - line)) * max(1, pitch - 1)
             ink = self.colours.warn if course.sheds[at] else self.colours.text if line == 0 else self.colours.accent
-            style = plain if self.colours.mono else plain + Style.parse(hex_colour(ink))
+            strong = _BOLD if course.sheds[at] else _LATER
+            style = plain + (strong if self.colours.mono else Style.parse(hex_colour(ink)))
             segments += [Segment(text, style + _NOW if at == given.shown and line == 0 else style)]
             segments += [Segment(" " * (pitch - len(text)), plain)]
         return segments

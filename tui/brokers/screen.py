@@ -69,6 +69,8 @@ PLAY_S: Final = 0.7
 ZOOMS: Final = ("", "table", "next", "compare")
 WORDS_LINES: Final = 36
 """What a large screen keeps for the table and the words below it."""
+COURSE_CYCLES: Final = 50
+"""Of more cycles no usage is shown: there is no room for numbers, and a step would take too long."""
 COURSE_LINES: Final = 5
 """The most lines that the usage of one broker has."""
 EXTENSIBLE_ONLY: Final = "the extensible load manager has one {}, {}; m changes the load manager"
@@ -472,7 +474,8 @@ class BrokersScreen(TableScreen):
     @property
     def _spare_lines(self) -> int:
         """Lines of a large screen that table and words do not need."""
-        return max(0, self.size.height - WORDS_LINES) if self.has_class("-large") and not self.zoomed else 0
+        fits = self.has_class("-large") and not self.zoomed and self.question.cycles <= COURSE_CYCLES
+        return max(0, self.size.height - WORDS_LINES) if fits else 0
 
     @property
     def _course_lines(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engine.cluster.grammar.text import ranges_text
+from engine.cluster.grammar.forms import ranges_text
 from engine.cluster.keys.state import KeyConsumerJoined, KeySubscription, SentFrom, SharingMode
 from engine.cluster.state import subscription_keys
 from engine.cluster.timeline import Timeline
