@@ -107,7 +107,7 @@ def print_session(session: Session, output: Output) -> None:
     elif shown.keys_view is not None:
         lines = keys_lines(shown.keys_view)
     else:
-        lines = dashboard_lines(shown.failover_view)
+        lines = dashboard_lines(shown.failover_view, shown.title)
     write_page(lines, ascii_only=output.ascii_only)
 
 
