@@ -28,6 +28,7 @@ from engine.names import parse_topic_name, partition_name
 from engine.reading.others import named
 from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
 from engine.reading.shapes import completed, spelt, without_unsure
+from engine.reading.texts import DEEPEST_STRING, out_of_strings, texts_in
 from engine.text import joined
 
 if TYPE_CHECKING:  # imported where a text is not sound
@@ -127,26 +128,24 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
         if shaped.kind is not AnswerKind.OTHER:
             return OpenedFile((shaped,), problems + more, asked)
         is_placed = file.request is not None or request_of_path(file.name) is not None
-        if not is_placed and (inside := _inside(file, shaped.data)) is not None:
+        if not is_placed and (inside := _inside(file, _value(shaped.data))) is not None:
             return structs.replace(inside, problems=problems + inside.problems)
     elif (pasted := pasted_file(file, data)) is not None:
         return structs.replace(pasted, problems=problems + pasted.problems)
     return _as_it_is(file, data, kind, problems)
 
 
-def _inside(file: AnswerFile, data: bytes) -> OpenedFile | None:
+def _inside(file: AnswerFile, value: object, depth: int = DEEPEST_STRING) -> OpenedFile | None:
     """The answers in the texts of JSON that is none, or settings in it; None where there are none.
 
     Their lines are not those of the file, so problems have none.
     """
     from engine.reading.paste import may_have_answers
-    from engine.reading.texts import texts_in
 
-    value = _value(data)
     for answer, _ in _if_known(file.name, settings_of_values(value)):
         return OpenedFile((answer,))
     text = "\n".join(texts_in(value)).encode("utf-8", "replace")
-    pasted = pasted_file(file, text) if may_have_answers(text) else None
+    pasted = pasted_file(file, text, depth - 1) if depth and may_have_answers(text) else None
     if pasted is None:
         return None
     unplaced = tuple(structs.replace(problem, line=None) for problem in pasted.problems)
@@ -292,10 +291,10 @@ def has_answers(file: AnswerFile) -> bool:
     return worth and any(answer.kind not in _NOT_ANSWERS for answer in opened_file(file).answers)
 
 
-def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
+def pasted_file(file: AnswerFile, data: bytes, depth: int = DEEPEST_STRING) -> OpenedFile | None:
     """Return the answers that are in a text among other words, or in lines; None where there is none.
 
-    ``data`` is the plain text of the file.
+    ``data`` is the plain text of the file; so many strings inside each other (``depth``) are looked into.
     """
     from engine.reading.paste import read_paste
 
@@ -313,6 +312,13 @@ def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
             answer = structs.replace(answer, kind=AnswerKind.PARTITIONED_STATS)
         answers.append(answer)
         problems += more
+    if not answers:
+        values = [_value(document.data) for document in paste.documents]
+        if values and (inside := _inside(file, values, depth)) is not None:
+            return inside
+        text = out_of_strings(data.decode("utf-8", "replace")) if depth else None
+        if text and (deeper := pasted_file(file, text.encode("utf-8", "replace"), depth - 1)) is not None:
+            return deeper
     found = bool(answers)
     for answer, request in _of_lines(file.name, paste, data, alone=not found):
         answers.append(answer)

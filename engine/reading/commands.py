@@ -124,7 +124,7 @@ def command_in(line: str) -> Command | None:
     if _METRICS.search(line):
         return Command("/metrics")
     tool = _TOOL.search(line)
-    words = _split(line[tool.end() :] if tool is not None else line)
+    words = _split(_argued(line, tool) if tool is not None else line)
     for at, word in enumerate(words[:-1]):
         group, verb = _GROUPS.get(word), words[at + 1]
         if group is None or not (tool is not None or _is_known(group, verb)):
@@ -133,6 +133,12 @@ def command_in(line: str) -> Command | None:
         if command is not None:
             return Command(command.path, command.varies, loop)
     return Command("") if tool is not None else None
+
+
+def _argued(line: str, tool: re.Match[str]) -> str:
+    """What is behind the tool's name, up to the quote that closes one before it."""
+    rest, quote = line[tool.end() :], tool[0][:1]
+    return rest.partition(quote)[0] if quote in ("'", '"', "`") else rest
 
 
 def _is_known(group: str, verb: str) -> bool:

@@ -42,8 +42,6 @@ _COLOURS: Final = re.compile(
     r"(?:\x1b|\^\[|␛|\\e|\\033|\\x1b|\\u001b)(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>])"
     r"|(?<![\w\"])\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m"
 )
-_ESCAPED: Final = re.compile(r"\{(?:\s|\\n){0,40}\\\"")
-"""An answer in a string of which the words around it say nothing, with its line breaks."""
 _TYPED: Final = re.compile(r"[^\n\x08]\x08")
 _COMMAND_MAYBE: Final = re.compile(
     r"pulsar-admin|pulsarctl|pulsar-shell|admin>|/admin/v2/|/lookup/v2/|/metrics"
@@ -156,14 +154,9 @@ def _plain(text: str) -> str:
         text = _COLOURS.sub("", text)
     if "\x08" in text:
         text = _TYPED.sub("", text)
-    if re.search(r"\{\s{0,40}\\\"", text):
-        text = text.replace('\\"', '"')
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", " ")
-    text = without_margins(text)
-    if _ESCAPED.search(text):
-        text = text.replace("\\n", " ").replace('\\"', '"')
-    return _without_numbers(text)
+    return _without_numbers(without_margins(text))
 
 
 def _without_numbers(text: str) -> str:
