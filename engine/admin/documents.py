@@ -115,14 +115,15 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
     if kind is not None:
         kind, data = as_brokers_spell(kind, file.name, data)
     if kind is AnswerKind.MANY:
-        members, more = raw_object(data, file.name)
-        answers = tuple(Answer(_kind(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items())
-        return OpenedFile(answers, problems + more)
+        answers, more = _each(file.name, data)
+        return OpenedFile(answers, problems + more, asked if answers and answers[0].name == file.name else {})
     if kind is not None and kind is not AnswerKind.OTHER:
         return OpenedFile((Answer(kind, file.name, data),), problems, asked)
     metrics = _of_metrics(file.name, kind, data)
     if metrics is not None:
         return OpenedFile((metrics,), problems)
+    if kind is AnswerKind.OTHER and (listed := _listed_objects(file.name, data)):
+        return OpenedFile(listed, problems)
     if kind is AnswerKind.OTHER:
         shaped, more = _shaped(file.name, data)
         if shaped.kind is not AnswerKind.OTHER:
@@ -164,6 +165,41 @@ def _of_metrics(name: str, kind: AnswerKind | None, data: bytes) -> Answer | Non
     elif kind is AnswerKind.OTHER and _QUERY in data[:_QUERY_WITHIN]:
         topics = statistics_of_query(data)
     return Answer(AnswerKind.METRICS, name, msgspec.json.encode(topics)) if topics else None
+
+
+_NAMES_A_TOPIC: Final = re.compile(
+    rb'\{[^{}\[\]]{0,2000}?"(?:topic(?:_?[nN]ame)?|name)"\s*:\s*"((?:non-)?persistent://[^"\\]{1,600})"'
+)
+
+
+def topic_inside(data: bytes) -> str | None:
+    """The topic that a member beside an answer or its members names, as scripts of people write it."""
+    match = _NAMES_A_TOPIC.match(data.lstrip())
+    return match[1].decode("utf-8", "replace") if match is not None else None
+
+
+def _each(name: str, data: bytes) -> tuple[tuple[Answer, ...], tuple[Problem, ...]]:
+    """The answers in an object of several; the only one among other members, with the topic that one of them names."""
+    members, problems = raw_object(data, name)
+    answers = tuple(Answer(_kind(member, bytes(raw)), member, bytes(raw)) for member, raw in members.items())
+    inside = [answer for answer in answers if answer.kind not in _NOT_ANSWERS and answer.data[:1] in b"{["]
+    if len(inside) != 1 or "/" in inside[0].name or "." in inside[0].name:
+        return answers, problems
+    topic = next((topic for one in answers if (topic := topic_inside(b'{"topic":' + one.data)) is not None), "")
+    data = b'{"%s":%s}' % (topic.encode(), inside[0].data) if topic else inside[0].data
+    return (Answer(_kind(name, data), name, data),), problems
+
+
+def _listed_objects(name: str, data: bytes) -> tuple[Answer, ...]:
+    """The answers in a list of objects that name a topic each."""
+    if data.lstrip()[:1] != b"[" or _NAMES_A_TOPIC.match(data.lstrip()[1:].lstrip()) is None:
+        return ()
+    found = []
+    for number, value in enumerate(items if isinstance(items := _value(data), list) else ()):
+        if isinstance(value, dict):
+            inside = opened_file(AnswerFile(f"{name}{_FOUND_LATER}{number + 1}", msgspec.json.encode(value)))
+            found += inside.answers
+    return tuple(answer for answer in found if answer.kind not in _NOT_ANSWERS)
 
 
 def _kind(name: str, data: bytes) -> AnswerKind:
@@ -310,7 +346,8 @@ def pasted_file(file: AnswerFile, data: bytes, depth: int = DEEPEST_STRING) -> O
             continue
         if answer.kind is AnswerKind.TOPIC_STATS and names.asked_for(name) == _SUMS:
             answer = structs.replace(answer, kind=AnswerKind.PARTITIONED_STATS)
-        answers.append(answer)
+        each = _each(name, answer.data)[0] if answer.kind is AnswerKind.MANY else (answer,)
+        answers += each
         problems += more
     if not answers:
         values = [_value(document.data) for document in paste.documents]
@@ -555,11 +592,13 @@ def _of_yaml(source: str, text: str, request: AdminRequest | None) -> Iterator[t
     for number, document in enumerate(documents if not isinstance(documents, Rejection) else (), 1):
         name = source if number == 1 else f"{source}{_FOUND_LATER}{number}"
         answer, _ = _shaped(name, document.encode("utf-8", "replace"))
-        if answer.kind not in (AnswerKind.OTHER, AnswerKind.MANY):
-            yield answer, request
-        else:
-            values = _members(answer.data)
-            yield from _if_known(name, settings_of_values(values) if values is not None else {})
+        values = _members(answer.data) if answer.kind in (AnswerKind.OTHER, AnswerKind.MANY) else None
+        settings = [*_if_known(name, settings_of_values(values))] if values is not None else []
+        if settings:
+            yield from settings
+        elif answer.kind is not AnswerKind.OTHER:
+            for one in _each(name, answer.data)[0] if answer.kind is AnswerKind.MANY else (answer,):
+                yield one, request
 
 
 def _if_known(source: str, settings: Mapping[str, str]) -> Iterator[tuple[Answer, AdminRequest | None]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from engine.admin.documents import Answer, OpenedFile, opened_file, unreadable
+from engine.admin.documents import Answer, OpenedFile, opened_file, topic_inside, unreadable
 from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.facts import BundleList, Counts, LedgerFacts, PartitionSums, Snapshot, TopicFacts, WrittenLoad
 from engine.admin.files import STANDARD_INPUT, AnswerFile
@@ -335,7 +335,7 @@ class AnswerCollector:
 
     def _take_nameless(self, kind: AnswerKind, name: str, data: bytes, naming: Naming) -> None:
         if kind is AnswerKind.TOPIC_STATS:
-            topic = naming.topic(name)
+            topic = naming.topic(name) or topic_inside(data)
             if topic is None:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))

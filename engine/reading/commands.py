@@ -18,7 +18,7 @@ from engine.names import TopicName, parse_topic_name, refuse_namespace
 LONGEST_COMMAND: Final = 4_000
 """Characters of a line that may be a command; a longer one is output."""
 _ADDRESS: Final = re.compile(
-    r"(?:^|[\s'\"(=<>]|https?://[^\s/'\"]{1,300})(/(?:admin/v2|lookup/v2/topic)/[^\s'\"<>\\)]{1,2000})"
+    r"(?:^|[\s'\"(=<>]|https?://[^\s/'\"]{1,300})(/(?:admin/v2|lookup/v2/topic)/[^\s'\"`<>\\)]{1,2000})"
 )
 _METRICS: Final = re.compile(r"https?://[^\s/'\"]{1,300}/metrics/?(?=[\s'\"?]|$)")
 _TOOL: Final = re.compile(r"(?:^|[\s/'\"(`$])(pulsar-admin(?:\.sh|\.cmd)?|pulsarctl|pulsar-shell|admin>)(?=[\s'\"]|$)")
@@ -113,7 +113,8 @@ def command_in(line: str) -> Command | None:
     """
     if len(line) > LONGEST_COMMAND:
         return None
-    line = line.encode(errors="replace").decode()  # a byte that was no text has no place in an address
+    # A byte that was no text has no place in an address.
+    line = line.replace("\xa0", " ").encode(errors="replace").decode()
     found = _LOOP.search(line)
     loop = found[1] if found is not None else ""
     address = _ADDRESS.search(line)

@@ -8,6 +8,7 @@ has the text in markup or in a string of its own. Every line keeps its number.
 from __future__ import annotations
 
 import html
+import quopri
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -16,10 +17,12 @@ _FEWEST: Final = 3
 """So many lines after one another with the same margin have it from a tool, and not by chance."""
 _OPENING: Final = re.compile(
     r"(?P<before>[^\n]{0,400}?)(?:[{\[][ \t]*(?P<behind>[^\w\s\"'{}\[\],:;.…]{0,3})[ \t]*$"
-    r"|[{\[](?=[ \t]*[\"'{}\[\]])|(?=(?:msgRateIn|msg_rate_in|count|activeConsumerName):(?:[ ]|$)))"
+    r"|[{\[](?=[ \t]*[\"'{}\[\]])|(?=msgRateIn:[ ])|(?<=^>[ ])(?=[A-Za-z_]\w{0,80}:(?:[ ]|$)))"
 )
 """How an answer begins in a line, with what is before it and behind it."""
-_NO_MARGIN: Final = re.compile(r"\s*(?:[\"'“]|[{\[(]+\s*(?:[\"'“{\[]|-?\d+[\s,\]]|$)|[\d\s.,)}\]-]*$|.*[\"'“]\s*[,:]\s*[\"'“])")
+_NO_MARGIN: Final = re.compile(
+    r"\s*(?:[\"'“]|[{\[(]+\s*(?:[\"'“{\[]|-?\d+[\s,\]]|$)|[\d\s.,)}\]-]*$|.*[\"'“]\s*[,:]\s*[\"'“])"
+)
 """What an answer itself has before a bracket: a name in quotes, numbers, or another bracket."""
 _NUMBER: Final = re.compile(r"\d+")
 _MOST_TRIED: Final = 500
@@ -49,9 +52,11 @@ def without_margins(text: str) -> str:
     """The text without what tools put before or behind its lines, and without markup around it. O(length)."""
     if any(chr(code) in text for code in _WINDOWS):
         text = text.translate(_WINDOWS)
+    if "quoted-printable" in text:
+        text = quopri.decodestring(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
     if _MARKED_UP.search(text) is not None:
-        text = _TAG.sub("", text.replace("<br>", " "))
-    if len(_QUOTE.findall(text)) > text.count('"'):
+        text = html.unescape(_TAG.sub("", text.replace("<br>", " ").replace("&nbsp;", " ")))
+    elif len(_QUOTE.findall(text)) > text.count('"'):
         text = html.unescape(text)
     if "{code" in text or "{noformat" in text or "{quote" in text or "{panel" in text:
         text = _MARKUP.sub("", text)
@@ -104,7 +109,8 @@ def _stripped(lines: list[str]) -> list[str]:
         while last < len(lines) and margin.fullmatch(lines[last]) is not None:
             last += 1
         if last - first >= _FEWEST:
-            lines[first:last] = [margin.sub(r"\1", line, count=1) for line in lines[first:last]]
+            inside = (margin.fullmatch(line) for line in lines[first:last])
+            lines[first:last] = [match[1] for match in inside if match is not None]
             at = last
     return lines
 

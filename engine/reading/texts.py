@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import unquote
 
 DEEPEST_STRING: Final = 6
 """So many strings inside each other are looked into."""
@@ -13,11 +15,12 @@ _TIMESTAMP: Final = 10
 """A text of so many digits, or more, is a time."""
 _LONG: Final = 200
 """A text of more characters that comes twice is one: tools give an output whole and in lines."""
-_FEWEST, _MARKS = 3, "{}[]\""
+_FEWEST, _MARKS = 3, '{}[]"'
 _INSIDE: Final = re.compile(r"[{\[](?:\s|\\+[nrt]){0,40}(?:\\+[\"']|\\+u0022)")
 """An answer in a string, which may be in another string."""
 _BROKEN: Final = re.compile(r"[{\[][ ]{0,40}\\[nrt](?:\\[nrt]|[ ]){0,40}[\"']")
 """One with the line breaks of a string, and no other escapes."""
+_BASE64: Final = re.compile(r"(?:^[A-Za-z0-9+/]{60,}\s+)*^[A-Za-z0-9+/]{2,}={0,2}\s*\Z", re.MULTILINE)
 _ESCAPED_BREAK: Final = re.compile(r"\\[nrt]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|([\"'\\/]))")
 _BARE: Final = re.compile(
@@ -41,15 +44,19 @@ def texts_in(value: object) -> Iterator[str]:
         if isinstance(one, str):
             if depth and (inner := _records(one)) is not None:
                 pending.append((inner, depth - 1))
-            elif not (one.isdigit() and len(one) >= _TIMESTAMP) and one not in seen:
+            elif not _is_time(one) and one not in seen:
                 if len(one) > _LONG:
                     seen.add(one)
                 yield one
         elif isinstance(one, list) and len(one) > 1 and all(isinstance(each, str) for each in one):
-            pending.append((_joined(one), 0))
+            pending.append((_joined(text for text in one if not _is_time(text)), 0))
         elif isinstance(one, list | Mapping):
             inside = [*one.values()] if isinstance(one, Mapping) else _lines_of(one) or one
             pending += [(each, depth) for each in inside][::-1]
+
+
+def _is_time(text: str) -> bool:
+    return len(text) >= _TIMESTAMP and text.isdigit()
 
 
 def _joined(lines: Iterable[str]) -> str:
@@ -78,11 +85,21 @@ def _records(text: str) -> object:
 
 
 def out_of_strings(text: str) -> str | None:
-    """The text without one level of escapes, where an answer seems to be in a string; None for other texts.
+    """The text without one level of escapes or codes, where an answer seems to be in a string; None for other texts.
 
     >>> out_of_strings(r'body="{\\n\\"msgRateIn\\": 0}"')
     'body="{ "msgRateIn": 0}"'
     """
     if _INSIDE.search(text) is not None and _BARE.search(text) is None:
         return _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[3] or " ", text)
-    return _ESCAPED_BREAK.sub(" ", text) if _BROKEN.search(text) is not None else None
+    if _BROKEN.search(text) is not None:
+        return _ESCAPED_BREAK.sub(" ", text)
+    if "%7B%22" in text or "%7B%0A" in text or "%7b%22" in text:
+        return unquote(text)
+    coded = _BASE64.search(text)
+    if coded is None:
+        return None
+    try:
+        return base64.b64decode(coded[0]).decode()
+    except ValueError:
+        return None
