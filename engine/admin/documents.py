@@ -20,7 +20,14 @@ from msgspec import Struct, field, structs
 from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFacts
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
-from engine.admin.requests import AdminRequest, Naming, parse_request, request_of_path
+from engine.admin.requests import (
+    NAMESPACE_POLICIES,
+    TOPIC_POLICIES,
+    AdminRequest,
+    Naming,
+    parse_request,
+    request_of_path,
+)
 from engine.admin.text import plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
@@ -66,6 +73,9 @@ _KEPT_WHEN_CUT: Final = (
 _SUMS: Final = "partitioned-stats"
 """The request that is answered by sums over partitions, and by the partitions only if it says so."""
 _HALF_SAYS_NOTHING: Final = ("subscriptions", "cursors")
+_BROKERS: Final = "brokers"
+_ANY_FORM: Final = (*TOPIC_POLICIES, *NAMESPACE_POLICIES, _BROKERS)
+"""Requests whose answers only the request tells from other JSON."""
 _NOT_ANSWERS: Final = (AnswerKind.OTHER, AnswerKind.NO_JSON)
 _FOUND_LATER: Final = "#"
 """Before the number of an answer in a file with several of them, the first one excepted."""
@@ -74,6 +84,7 @@ _OF_PARTITION: Final = "#partition-"
 _NOTES_SHOWN: Final = 6
 _PLACED_EXACTLY: Final = 16
 """So many answers of a text have the lines of the file; to place each would take the square of their number."""
+_SCALAR: Final = re.compile(r"\s*(?:-?\d{1,18}|true|false|null)\s*")
 _FEWEST_LISTED: Final = 2
 """Topics in lines that no command asked for, and settings: one alone may be anything."""
 _OF_SETTINGS: Final = (".conf", ".properties", ".env")
@@ -194,7 +205,7 @@ def _listed_objects(name: str, data: bytes) -> tuple[Answer, ...]:
     """The answers in a list of objects that name a topic each."""
     if data.lstrip()[:1] != b"[" or _NAMES_A_TOPIC.match(data.lstrip()[1:].lstrip()) is None:
         return ()
-    found = []
+    found: list[Answer] = []
     for number, value in enumerate(items if isinstance(items := _value(data), list) else ()):
         if isinstance(value, dict):
             inside = opened_file(AnswerFile(f"{name}{_FOUND_LATER}{number + 1}", msgspec.json.encode(value)))
@@ -361,7 +372,7 @@ def pasted_file(file: AnswerFile, data: bytes, depth: int = DEEPEST_STRING) -> O
         answers.append(answer)
         if request is not None:
             names.requests[answer.name] = request
-    if not answers or all(answer.kind in _NOT_ANSWERS for answer in answers):
+    if all(answer.kind in _NOT_ANSWERS and names.asked_for(answer.name) not in _ANY_FORM for answer in answers):
         return None
     passed = _passed_over(file.name, paste) if found else ()
     notes = tuple(Problem(file.name, "$", note.text, "check what is there", note.line) for note in paste.notes)
@@ -573,6 +584,9 @@ def _listed(
     if url:
         yield Answer(AnswerKind.LOOKUP, name, as_json({"brokerUrl": url})), request
         return
+    if request is not None and request.what in _ANY_FORM and _SCALAR.fullmatch(text):
+        yield Answer(AnswerKind.OTHER, name, text.strip().encode()), request
+        return
     topics = listed_topics(text)
     owners = {topic: url for topic, url in topics.items() if url}
     if owners:
@@ -580,7 +594,7 @@ def _listed(
     elif len(topics) >= _FEWEST_LISTED or (topics and command is not None):
         yield Answer(AnswerKind.TOPIC_LIST, name, as_json(list(topics))), request
     elif command is not None and "/brokers/" in command.path and (brokers := listed_brokers(text)):
-        yield Answer(AnswerKind.OTHER, f"{name}-brokers", as_json(brokers)), None
+        yield Answer(AnswerKind.OTHER, f"{name}-brokers", as_json(brokers)), AdminRequest("GET", _BROKERS)
 
 
 def _of_yaml(source: str, text: str, request: AdminRequest | None) -> Iterator[tuple[Answer, AdminRequest | None]]:

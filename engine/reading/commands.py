@@ -55,6 +55,9 @@ _NAMESPACE_VERBS: Final = {
     "get-bundles": "bundles",
     "policies": "",
     "get-anti-affinity-group": "antiAffinity",
+    "get-max-unacked-messages-per-consumer": "maxUnackedMessagesPerConsumer",
+    "get-max-unacked-messages-per-subscription": "maxUnackedMessagesPerSubscription",
+    "get-max-producers-per-topic": "maxProducersPerTopic",
 }
 _BROKER_STATS: Final = {
     "topics": "topics", "destinations": "topics", "load-report": "load-report", "monitoring-metrics": "metrics",

@@ -48,6 +48,7 @@ _FORMS: Final = (
      _STATISTICS),
     (r"^[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n", "is a table of values", _STATISTICS),
 )  # fmt: skip
+_COMMAND: Final = re.compile(r"\b(?:pulsar-admin|pulsarctl)[ \t]+[a-z][a-zA-Z-]{1,40}[ \t]+[a-z][a-z-]{1,60}(?=\s)")
 _COMPILED: Final = tuple((re.compile(pattern, re.MULTILINE), what, advice) for pattern, what, advice in _FORMS)
 
 
@@ -61,4 +62,8 @@ def named(data: bytes) -> tuple[str, str] | None:
         if data.startswith(magic):
             return what, _UNPACK if "packed" in what or "archive" in what else _STATISTICS
     text = data[:_HEAD_BYTES].decode("utf-8", "replace")
-    return next(((what, advice) for form, what, advice in _COMPILED if form.search(text)), None)
+    known = next(((what, advice) for form, what, advice in _COMPILED if form.search(text)), None)
+    command = _COMMAND.search(text)
+    if known is None and command is not None:
+        return f"is what {' '.join(command[0].split())} prints, of which nothing is read here", _STATISTICS
+    return known
