@@ -84,6 +84,8 @@ class About(Struct, frozen=True):
 
     ``nan``: the number may be NaN or infinite, which is null in a document. ``key`` is its name there where that is
     another one; ``null`` a value that stands for none. ``place``: positions, of which a document has the ids.
+    ``flat``: the members of the record, all null without one, are in the document instead of it, but for those that the
+    document has already.
     """
 
     meaning: str
@@ -93,6 +95,10 @@ class About(Struct, frozen=True):
     key: str = ""
     null: int | str | None = None
     place: bool = False
+    flat: bool = False
+
+
+FLAT: Final = About("", flat=True)
 
 
 def about(

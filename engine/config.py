@@ -137,7 +137,7 @@ def setting_value(name: str, text: str) -> SettingValue | Rejection:
 def _why_unused(name: str) -> str:
     """Why a setting that brokers have is not one of ``BrokerSettings``, "" for a name that is not known here."""
     if name in SETTING_NOTES:
-        return f"{name} is a setting of load managers: ringside shed takes it with --set"
+        return f"{name} is a setting of load managers: ringside brokers takes it with --set"
     if name in UNMODELLED:
         return f"{name} changes nothing that is computed here. {UNMODELLED[name].remark.removesuffix('.')}"
     if name in SETTINGS:

@@ -37,8 +37,15 @@ def document(answer: object, ids: Sequence[int] = ()) -> Any:
     if isinstance(answer, Enum):
         return answer.value
     if is_record(kind):
-        plain = {key: _member(getattr(answer, name), meaning, ids) for name, key, meaning in _plan(kind)}
-        return {word: getattr(kind, name) for name, word in _CONSTANTS.items() if hasattr(kind, name)} | plain
+        plain = {word: getattr(kind, name) for name, word in _CONSTANTS.items() if hasattr(kind, name)}
+        for name, key, meaning, inner in _plan(kind):
+            value = getattr(answer, name)
+            if not meaning.flat:
+                plain[key] = _member(value, meaning, ids)
+                continue
+            for word, part in (dict.fromkeys(inner) if value is None else document(value, ids)).items():
+                plain.setdefault(word, part)
+        return plain
     if isinstance(answer, Mapping):
         return {key: document(value, ids) for key, value in answer.items()}
     if isinstance(answer, bytes):
@@ -75,9 +82,24 @@ def schema(title: str, *answers: type) -> dict[str, Any]:
 
 
 @cache
-def _plan(answer: type) -> tuple[tuple[str, str, About], ...]:
-    """Members of a document: as attributes, as they are spelt in JSON, and what they mean."""
-    return tuple((name, meaning.key or name.rstrip("_"), meaning) for name, _, meaning in _members(answer))
+def _plan(answer: type) -> tuple[tuple[str, str, About, Sequence[str]], ...]:
+    """Members of a document: as attributes, as they are spelt in JSON, what they mean, and of flat ones the members."""
+    return tuple(
+        (
+            name,
+            meaning.key or name.rstrip("_"),
+            meaning,
+            [*_object(_record_in(hint), {})["properties"]] if meaning.flat else (),
+        )
+        for name, hint, meaning in _members(answer)
+    )
+
+
+def _record_in(hint: Any) -> type:
+    """The record of a type that may be None as well."""
+    record: type
+    (record,) = (choice for choice in get_args(hint) or (hint,) if choice is not NoneType)
+    return record
 
 
 def _members(answer: type) -> Iterator[tuple[str, Any, About]]:
@@ -109,10 +131,15 @@ def _evaluated(kind: type, hints: Mapping[str, Any]) -> dict[str, Any]:
 
 def _object(answer: type, parts: dict[type, str]) -> dict[str, Any]:
     """The schema of one class; other classes that it has are added to ``parts``."""
-    members = {
-        meaning.key or name.rstrip("_"): _bounded(_schema(hint, parts), meaning) | {"description": meaning.meaning}
-        for name, hint, meaning in _members(answer)
-    }
+    members: dict[str, Any] = {}
+    for name, hint, meaning in _members(answer):
+        if meaning.flat:
+            for key, part in _object(_record_in(hint), parts)["properties"].items():
+                members.setdefault(key, part if _record_in(hint) is hint else _or_null(part))
+            continue
+        members[meaning.key or name.rstrip("_")] = _bounded(_schema(hint, parts), meaning) | {
+            "description": meaning.meaning
+        }
     constants = {
         word: {"const": getattr(answer, name), "description": _CONSTANT_MEANINGS[word]}
         for name, word in _CONSTANTS.items()
@@ -148,6 +175,14 @@ def _bounded(schema: dict[str, Any], meaning: About) -> dict[str, Any]:
     if "enum" in schema:
         return schema | {"enum": [*(word for word in schema["enum"] if word != meaning.null), None]}
     return schema | {"type": [*kinds, "null"]}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of the same member, or null."""
+    if "enum" in schema:
+        return schema if None in schema["enum"] else schema | {"enum": [*schema["enum"], None]}
+    kinds = [schema["type"]] if isinstance(schema["type"], str) else [*schema["type"]]
+    return schema if "null" in kinds else schema | {"type": [*kinds, "null"]}
 
 
 _SCALARS: Final = {str: "string", bytes: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}

@@ -7,11 +7,12 @@ different numbers: long-term averages the one, current rates the other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.bundles.algorithms import BYTES_PER_MBYTE
 from engine.bundles.loads import BothWays
 from engine.config import BrokerSettings
@@ -30,9 +31,9 @@ class BundleStats(BothWays):
     """
 
     bundle: str
-    topics: int = 0
-    producers: int = 0
-    consumers: int = 0
+    topics: Annotated[int, about("Its topics, by the load report.", 0)] = 0
+    producers: Annotated[int, about("Producers that connect again, by the load report.", 0)] = 0
+    consumers: Annotated[int, about("Consumers that connect again, by the load report.", 0)] = 0
     msg_rate_in: float = 0.0
     msg_rate_out: float = 0.0
     throughput_in_bytes_per_sec: float = 0.0

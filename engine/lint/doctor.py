@@ -33,45 +33,7 @@ from engine.lint.opened import (
     subscription_cases,
     world_of,
 )
-from engine.lint.rules import (
-    bandwidth_limit_overflow,
-    bundle_hot_topic,
-    failover_duplicate_names,
-    failover_flag_ignored,
-    failover_flag_unknown,
-    failover_names_collide,
-    key_duplicate_names,
-    key_gaps,
-    key_gaps_served,
-    key_hash_resonance,
-    key_names_collide,
-    key_no_slots,
-    key_overlaps,
-    key_points_lost,
-    producers_full,
-    producers_mixed_key_routing,
-    scalable_few_buckets,
-    scalable_invalid_policy,
-    scalable_kept_segments,
-    scalable_keyless,
-    scalable_max_segments,
-    scalable_merge_window,
-    scalable_min_segments,
-    scalable_old_rates,
-    scalable_split_merges,
-    setting_not_read,
-    setting_unknown,
-    setting_without_use,
-    settings_fight,
-    shedder_alone,
-    shedder_margin,
-    split_empty_half,
-    split_in_vain,
-    split_many_boundaries,
-    topic_crc32_twins,
-    topic_lookup_fails,
-)
-from engine.lint.rules.key_overlaps import admitted
+from engine.lint.rules import bundles, failover, keys, producers, scalable, settings
 
 
 class RuleFacts(Protocol):
@@ -88,50 +50,50 @@ class RuleFacts(Protocol):
 
 
 SUBSCRIPTION_RULES: Final[tuple[Rule[SubscriptionCase], ...]] = (
-    failover_duplicate_names.RULE,
-    failover_flag_ignored.RULE,
-    failover_flag_unknown.RULE,
-    failover_names_collide.RULE,
+    failover.DUPLICATE_NAMES,
+    failover.FLAG_IGNORED,
+    failover.FLAG_UNKNOWN,
+    failover.NAMES_COLLIDE,
 )
 KEY_RULES: Final[tuple[Rule[KeyCase], ...]] = (
-    key_duplicate_names.RULE,
-    key_gaps.RULE,
-    key_gaps_served.RULE,
-    key_hash_resonance.RULE,
-    key_names_collide.RULE,
-    key_no_slots.RULE,
-    key_overlaps.RULE,
-    key_points_lost.RULE,
+    keys.DUPLICATE_NAMES,
+    keys.GAPS,
+    keys.GAPS_SERVED,
+    keys.HASH_RESONANCE,
+    keys.NAMES_COLLIDE,
+    keys.NO_SLOTS,
+    keys.OVERLAPS,
+    keys.POINTS_LOST,
 )
 NAMESPACE_RULES: Final[tuple[Rule[NamespaceCase], ...]] = (
-    bundle_hot_topic.RULE,
-    producers_full.RULE,
-    producers_mixed_key_routing.RULE,
-    split_empty_half.RULE,
-    split_in_vain.RULE,
-    split_many_boundaries.RULE,
-    topic_crc32_twins.RULE,
-    topic_lookup_fails.RULE,
+    bundles.BUNDLE_HOT_TOPIC,
+    producers.FULL,
+    producers.MIXED_KEY_ROUTING,
+    bundles.SPLIT_EMPTY_HALF,
+    bundles.SPLIT_IN_VAIN,
+    bundles.SPLIT_MANY_BOUNDARIES,
+    bundles.TOPIC_CRC32_TWINS,
+    bundles.TOPIC_LOOKUP_FAILS,
 )
 SCALABLE_RULES: Final[tuple[Rule[ScalableCase], ...]] = (
-    scalable_few_buckets.RULE,
-    scalable_invalid_policy.RULE,
-    scalable_kept_segments.RULE,
-    scalable_keyless.RULE,
-    scalable_max_segments.RULE,
-    scalable_merge_window.RULE,
-    scalable_min_segments.RULE,
-    scalable_split_merges.RULE,
+    scalable.FEW_BUCKETS,
+    scalable.INVALID_POLICY,
+    scalable.KEPT_SEGMENTS,
+    scalable.KEYLESS,
+    scalable.MAX_SEGMENTS,
+    scalable.MERGE_WINDOW,
+    scalable.MIN_SEGMENTS,
+    scalable.SPLIT_MERGES,
 )
 WORLD_RULES: Final[tuple[Rule[World], ...]] = (
-    bandwidth_limit_overflow.RULE,
-    scalable_old_rates.RULE,
-    setting_not_read.RULE,
-    setting_unknown.RULE,
-    setting_without_use.RULE,
-    settings_fight.RULE,
-    shedder_alone.RULE,
-    shedder_margin.RULE,
+    settings.BANDWIDTH_LIMIT_OVERFLOW,
+    scalable.OLD_RATES,
+    settings.SETTING_NOT_READ,
+    settings.SETTING_UNKNOWN,
+    settings.SETTING_WITHOUT_USE,
+    settings.SETTINGS_FIGHT,
+    settings.SHEDDER_ALONE,
+    settings.SHEDDER_MARGIN,
 )
 ALL_RULES: Final[tuple[RuleFacts, ...]] = (
     *WORLD_RULES,
@@ -251,7 +213,7 @@ def _run(case: _Case, rules: Iterable[Rule[_Case]]) -> tuple[Finding, ...]:
     return in_order(finding for rule in rules for finding in rule.check(case))
 
 
-_ABOUT_TOPICS: Final = (failover_flag_ignored.RULE, failover_flag_unknown.RULE)
+_ABOUT_TOPICS: Final = (failover.FLAG_IGNORED, failover.FLAG_UNKNOWN)
 """Rules that speak of topics, which a list of names does not have."""
 
 
@@ -290,7 +252,7 @@ def _key_case(names: Sequence[str], world: World, declared: Sequence[DeclaredRan
         KeyConsumer(at, name, (declared[at] or ()) if declared else None) for at, name in enumerate(names)
     )
     mode = KeySharedMode.STICKY if declared else KeySharedMode.AUTO_SPLIT
-    assembled = assemble(admitted(consumers)[0], mode, world.settings, world.behaviour)
+    assembled = assemble(keys.admitted(consumers)[0], mode, world.settings, world.behaviour)
     # Beyond what is declared only a subscription of more consumers than slots is refused: no selector, no findings.
     selector = None if isinstance(assembled, (Rejection, JoinRefused)) else assembled
     return KeyCase(world, "", "", "", 0, consumers, selector)

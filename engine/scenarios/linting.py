@@ -19,7 +19,7 @@ from engine.keyshared.model import Consumer
 from engine.lint.doctor import lint_scalable
 from engine.lint.model import Finding, NamespaceCase, OneBucket, ProducedTopic, World
 from engine.lint.opened import Reported, ReportedRanges, key_case, scalable_case
-from engine.lint.rules import key_hash_resonance, producers_full
+from engine.lint.rules import keys, producers
 from engine.names import PARTITION_SUFFIX, TopicName, namespace_of, parse_topic_name, partition_index
 from engine.producer_limit import limit_of
 from engine.scalable.statistics import SegmentSubscription, bare_name
@@ -115,7 +115,7 @@ def partitioned_findings(snapshot: Snapshot, world: World, namespace: str) -> It
     groups = [group for group in gather_keys(snapshot, topics) if group.partitions]
     opened, _ = key_subscriptions_of(groups, world.settings, world.behaviour, set(), 1)
     for subscription in opened:
-        yield from key_hash_resonance.check(key_case(world, subscription))
+        yield from keys.HASH_RESONANCE.check(key_case(world, subscription))
     most, policies = world.settings.maxProducersPerTopic, producer_policies(snapshot, world.behaviour)
     if most > 0 or policies:
         counts, unknown = _producers(snapshot), frozenset[str]()
@@ -125,7 +125,7 @@ def partitioned_findings(snapshot: Snapshot, world: World, namespace: str) -> It
             if (name := topic.name) in counts
         )
         whole = NamespaceBundles(namespace, (FULL_LOWER_BOUND, FULL_UPPER_BOUND))
-        yield from producers_full.check(NamespaceCase(world, whole, (), frozenset(), (), produced))
+        yield from producers.FULL.check(NamespaceCase(world, whole, (), frozenset(), (), produced))
 
 
 def load_manager_of(class_name: str | None) -> LoadManager | None:

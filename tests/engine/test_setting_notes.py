@@ -33,7 +33,7 @@ def test_each_setting_that_is_modelled_has_a_note_and_no_other_has() -> None:
     [
         ("subscriptionSharedUseClassicPersistentImplementation", "not computed for Shared"),
         ("scalableTopicsEnabled", "upgrade"),
-        ("maxUnloadPercentage", "shed"),
+        ("maxUnloadPercentage", "brokers"),
     ],
 )
 def test_a_setting_that_the_model_does_not_read_says_why(name: str, piece: str) -> None:

@@ -230,14 +230,14 @@ def test_settings_are_judged_by_themselves(
 
 def test_a_broker_s_own_configuration_has_no_finding_about_names() -> None:
     from engine.lint.model import World
-    from engine.lint.rules import setting_not_read, setting_unknown
+    from engine.lint.rules.settings import SETTING_NOT_READ, SETTING_UNKNOWN
     from engine.lint.setting_names import is_read, spans
 
     runtime = Path(__file__).parents[1] / "playing/standalone/admin/v2/brokers/configuration/runtime.json"
     configuration = json.loads(runtime.read_bytes())
     assert [name for name in configuration if name not in spans() or not is_read(name, "4.2.4")] == []
     world = World(configuration=configuration)
-    assert [*setting_unknown.check(world), *setting_not_read.check(world)] == []
+    assert [*SETTING_UNKNOWN.check(world), *SETTING_NOT_READ.check(world)] == []
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def test_a_script_goes_on_where_its_subscription_is_shown() -> None:
 
 
 def test_a_failed_expectation_counts_on_whatever_screen() -> None:
-    app = playing(STORY + "expect consumers = 17\n")
+    app = playing(STORY + "expect totals.consumers = 17\n")
 
     async def story(pilot: Pilot[int]) -> None:
         app.screen.playback.play_on(1.0)  # type: ignore[attr-defined]
@@ -219,7 +219,7 @@ def test_a_failed_expectation_counts_on_whatever_screen() -> None:
         await pilot.pause()
         app.screen.playback.play_on(5.0)  # type: ignore[attr-defined]
         await pilot.pause()
-        assert "the script expects consumers = 17" in text_of(app)
+        assert "the script expects totals.consumers = 17" in text_of(app)
         await pilot.press("q")
 
     run(app, story)

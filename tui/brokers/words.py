@@ -171,7 +171,10 @@ def change_lines(change: ChangeDone, cycles: int, interruptions: Mapping[str, In
     bundles = counted(len(interrupted), "bundle")
     clients = clients_text(interrupted, interruptions)
     lines: list[Line] = [(f"{broker} dies, which interrupts {bundles}: {topics}{clients}", "head")]
-    usages = [f"{safe_name(name)} {percent(was)} to {percent(now)}" for name, was, now in change.usages[:USAGES_SHOWN]]
+    usages = [
+        f"{safe_name(usage.broker)} {percent(usage.before)} to {percent(usage.after)}"
+        for usage in change.usages[:USAGES_SHOWN]
+    ]
     lines.append((f"usage of the others, by one of the possible draws: {', '.join(usages)}", "text"))
     for landing in change.landings[:LANDINGS_SHOWN]:
         if landing.destination is None:

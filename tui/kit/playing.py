@@ -182,7 +182,7 @@ class Playback:
                     self._performer.show_ring_as(view)
             case Select(text):
                 self._performer.select_text(text)
-            case Expectation() if action.kind != "refused":
+            case Expectation() if not action.is_refusal:
                 from engine.scenarios.script.expectations import unmet
 
                 reason = unmet(action, self._store.timeline)
@@ -194,4 +194,4 @@ class Playback:
 def _expects_refusal(action: Action) -> bool:
     from engine.scenarios.script.model import Expectation
 
-    return isinstance(action, Expectation) and action.kind == "refused"
+    return isinstance(action, Expectation) and action.is_refusal

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
+from engine.answer import FLAT, about
 from engine.balance.ahead.extensible import ExtensibleAhead
-from engine.balance.ahead.model import LoadWorld, ShedStart
+from engine.balance.ahead.model import Candidate, Candidates, LoadWorld, ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.leadership.placement import look_up
 from engine.balance.leadership.state import (
@@ -38,11 +40,15 @@ class Landing:
     ``destination`` None: nobody may own it, for the reason in ``refusal`` where there is one.
     """
 
-    bundle: str
-    stats: BundleStats
+    bundle: Annotated[str, about("Its full name.")]
+    stats: Annotated[BundleStats, FLAT]
     chances: Mapping[str, float]
-    destination: str | None
+    destination: Annotated[str | None, about("The broker drawn; null where nobody may own it.", key="to")]
     refusal: str = ""
+
+    @property
+    def candidates(self) -> Candidates:
+        return [Candidate(broker, chance) for broker, chance in self.chances.items()]
 
 
 @dataclass(frozen=True, slots=True)

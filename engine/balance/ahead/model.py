@@ -77,22 +77,34 @@ class ShedStart:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    broker: Annotated[str, about("Its id.")]
+    chance: Annotated[float, about("How likely it is.", 0, 1.000001)]
+
+
+Candidates = Annotated[list[Candidate], about("Every broker that it may go to.")]
+
+
+@dataclass(frozen=True, slots=True)
 class AheadMove:
-    """One bundle unloaded: what it carries and interrupts, and every broker it may go to with its chance.
+    """One bundle unloaded: what it carries and interrupts, and every broker it may go to with its chance."""
 
-    ``returns``: to a broker that it had left in this forecast. ``producers`` and ``consumers`` connect again.
-    """
-
-    bundle: str
-    source: str
-    destination: str | None
+    bundle: Annotated[str, about("Its full name.")]
+    source: Annotated[str, about("The broker it leaves.", key="from")]
+    destination: Annotated[
+        str | None, about("The broker it goes to in this forecast; null if no broker may have it.", key="to")
+    ]
     chances: Mapping[str, float]
-    topics: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    returns: bool
-    producers: int
-    consumers: int
+    topics: Annotated[int, about("Topics interrupted.", 0)]
+    msgs_per_sec: Annotated[float, about("Its messages/s, in plus out. Null where it is not a number.", nan=True)]
+    bytes_per_sec: Annotated[float, about("Its bytes/s, in plus out. Null where it is not a number.", nan=True)]
+    returns: Annotated[bool, about("Whether it goes back to a broker that it had left in this forecast.")]
+    producers: Annotated[int, about("Producers that connect again, by the load report.", 0)]
+    consumers: Annotated[int, about("Consumers that connect again, by the load report.", 0)]
+
+    @property
+    def candidates(self) -> Candidates:
+        return [Candidate(broker, chance) for broker, chance in self.chances.items()]
 
 
 def move_of(
@@ -119,26 +131,34 @@ class Spread:
 class Evenness:
     """The spread of weighted usage, of messages/s and of bytes/s over the brokers."""
 
-    usage: Spread
-    msgs: Spread
-    bytes: Spread
+    usage: Annotated[Spread, about("Of the weighted usage of resources.")]
+    msgs: Annotated[Spread, about("Of messages/s, in plus out.", key="msgs_per_sec")]
+    bytes: Annotated[Spread, about("Of bytes/s, in plus out.", key="bytes_per_sec")]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherUnloads:
+    broker: Annotated[str, about("Its id.")]
+    bundles: Annotated[tuple[str, ...], about("Bundles in order.")]
 
 
 @dataclass(frozen=True, slots=True)
 class AheadCycle:
-    """One cycle: what the shedder decided, the moves that follow, each broker's load and how even they are after it.
+    """One cycle: what the shedder decided, the moves that follow, each broker's load and how even they are after it."""
 
-    ``otherwise``: bundles by broker that the same cycle may unload as well, where two names share a bucket of a Java
-    map and its history is unknown.
-    """
-
-    number: int
-    at_ms: int
+    number: Annotated[int, about("Counted from 1.", 1)]
+    at_ms: Annotated[int, about("Milliseconds after the leader's election or the last report.", 0)]
     decision: SheddingCycle | TransferCycle
     moves: tuple[AheadMove, ...]
     loads: Mapping[str, BrokerLoad]
-    evenness: Evenness
-    otherwise: tuple[tuple[str, tuple[str, ...]], ...] | None = None
+    evenness: Annotated[Evenness, about("How even the brokers are after it.")]
+    otherwise: Annotated[
+        tuple[OtherUnloads, ...] | None,
+        about(
+            "What the same cycle may unload instead, where names share a bucket of a Java map of unknown history;"
+            " null where that changes nothing."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from engine.balance.ahead.model import (
     AheadCycle,
     AheadMove,
     LoadWorld,
+    OtherUnloads,
     ShedStart,
     Trail,
     WrittenReports,
@@ -96,9 +97,10 @@ class ModularAhead:
             if all(_is_settled(before.get(bundle), data) for bundle, data in self.state.data.items()):
                 break
 
-    def _otherwise(self) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
+    def _otherwise(self) -> tuple[OtherUnloads, ...] | None:
         state, start = self.state, self.start
-        return other_plan(state.brokers, view(self.leader, state), state.shedder, start.settings, start.rules)
+        plan = other_plan(state.brokers, view(self.leader, state), state.shedder, start.settings, start.rules)
+        return None if plan is None else tuple(OtherUnloads(broker, bundles) for broker, bundles in plan)
 
 
 def other_plan(

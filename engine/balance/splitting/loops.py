@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
+from engine.answer import about
 from engine.balance.splitting.extensible import FAILURES
 from engine.balance.splitting.model import Attempt, Balance, BalanceVerdict
 from engine.balance.splitting.topics import hold_any
@@ -26,16 +27,19 @@ FRUITLESS: Final = FAILURES | {"threw"}
 class Loop:
     """Something that repeats. ``bundle`` is a full name, of a full namespace its name.
 
-    ``cycles``: the numbers of the cycles it was seen in, ascending; ``times``: how often in all. ``lasts``: it was
-    still going on in the last cycle.
+    ``lasts``: it was still going on in the last cycle. ``detail``: the outcome that repeats, or the owners in order.
     """
 
-    kind: LoopKind
-    bundle: str
-    cycles: tuple[int, ...]
-    times: int
+    kind: Annotated[LoopKind, about("What repeats.")]
+    bundle: Annotated[str, about("Its full name.")]
+    cycles: Annotated[tuple[int, ...], about("The cycles it was seen in, ascending.")]
+    times: Annotated[int, about("How often.")]
     lasts: bool
     detail: str = ""
+
+    @property
+    def way(self) -> Annotated[list[str], about("Its owners in order.")]:
+        return self.detail.split(", ")
 
 
 def find_loops(balance: Balance) -> tuple[Loop, ...]:

@@ -1,60 +1,51 @@
-"""``expect`` lines of a script: what should be on the screen now, checked against what is.
+"""``expect`` lines of a script: a member of a JSON document as commands print it, compared with a value.
 
 ::
 
-    expect active TOPIC CONSUMER|nobody         expect moved OP N            (partitions the last step moved)
-    expect partitions CONSUMER OP N             expect least OP N            (moves that had to be)
-    expect share CONSUMER OP X                  expect idle OP N             (consumers of the cohort without any)
-    expect max/mean partitions|ring|rate OP X   expect consumers OP N
-    expect bundles NAMESPACE OP N               expect rule modulo|ring|first connected|mixed|nobody
-    expect bundle NAMESPACE/RANGE               expect notice CODE
-    expect topics NAMESPACE/RANGE OP N          expect refused [ERROR]       (the command on the line before)
-    expect rate NAMESPACE/RANGE OP X            (messages per second, in plus out)
+    expect totals.idle_consumers = 0              the document of what is shown: ringside schema dashboard, keys, ...
+    expect consumers[worker-0].unacked > 2        [TEXT]: the row whose first text it is, here or inside of a row
+    expect rates.msgs_per_sec[3] < 166.7          [NUMBER]: so many rows on; -1 is the last one
+    expect segments[state=SEALED] = 3             [MEMBER=TEXT]: all such rows; of several, their number is compared
+    expect subscriptions.consumers[a].reported has 4
+    expect status.rule = first connected          a text; none is null
+    expect key order-1: consumer = none           another answer: key KEY, route PRODUCER KEY, forecast NAMESPACE,
+                                                  migration KEY
+    expect refused [ERROR]                        (the command on the line before)
 
-Those about Key_Shared subscriptions are in ``key_expectations``, those about producers in ``producer_expectations``,
-those about bundles over time in ``balance_expectations``, those about scalable topics in ``scalable_expectations``.
-For Key_Shared, moved, least, idle, consumers, share, notice and ``max/mean slots|keys|messages`` hold there too and
-then count slots. ``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>`` or ``>=``.
+A comparison is ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` or ``has``. The member of several rows is what they have
+there, each value once; ``=`` and a text hold if all are that. What is not there has no members: each is none. Where a
+cluster has subscriptions, producers and a scalable topic, the member is that of the first that has it.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
-from engine.cluster.grammar.words import split_words
-from engine.cluster.state import shown_places
+from engine.answer import about
 from engine.cluster.timeline import Timeline
+from engine.documents import document
 from engine.errors import Rejection
-from engine.scenarios.script.feature_expectations import (
-    BALANCE_FORMS,
-    BALANCE_WORDS,
-    KEY_FORMS,
-    KEY_MEASURES,
-    PRODUCER_FORMS,
-    balance_number,
-    balance_text_unmet,
-    key_number,
-    key_text_unmet,
-    producer_number,
-    producer_text_unmet,
-)
-from engine.scenarios.script.model import Expectation
-from engine.scenarios.script.scalable_expectations import (
-    MIGRATED,
-    SCALABLE_FORMS,
-    migrated_number,
-    scalable_number,
-    scalable_text_unmet,
-)
-from engine.views.failover.dashboard import dashboard_view, topic_explanation
-from engine.views.failover.model import BundleNode, ConsumerRow, DashboardView, RuleInForce
-from engine.views.keys.words import VERDICTS
+from engine.scenarios.script.model import REFUSED, Expectation
+from engine.views.bundles.document import balance_document
+from engine.views.bundles.model import BalanceQuestion
+from engine.views.bundles.view import balance_view
+from engine.views.failover.dashboard import dashboard_view
+from engine.views.failover.document import dashboard_document
+from engine.views.keys.answers import key_answer
+from engine.views.keys.document import keys_document
+from engine.views.keys.view import keys_view
+from engine.views.producers.answers import send_answer, statistics_view
+from engine.views.producers.document import producers_document
+from engine.views.producers.view import producers_view
+from engine.views.scalable.dashboard import keys_answered, scalable_dashboard
+from engine.views.scalable.migration import classic_topic_of, migration_view, routing_of
 
-_OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+NONE: Final = "none"
+_SIGNS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -62,254 +53,202 @@ _OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_PATH: Final = r"[a-z][a-z_]*(?:\.[a-z][a-z_]*|\[[^\[\]]+\])*"
+_FORM: Final = re.compile(rf"(?P<path>{_PATH})\s*(?P<sign>!=|<=|>=|[=<>]|has\b)\s*(?P<value>\S.*)")
+_STEP: Final = re.compile(r"\[([^\[\]]+)\]|([a-z_]+)")
 _NUMBER: Final = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
-_WORDS: Final = {"rule": tuple(rule.value for rule in RuleInForce), "verdict": tuple(VERDICTS.values())}
-_MEASURES: Final = ("partitions", "ring", "rate")
-
-_LISTED: Final[Mapping[str, tuple[int, Sequence[str]]]] = {
-    "max/mean": (0, (*_MEASURES, *KEY_MEASURES)),
-    **BALANCE_WORDS,
-}
-"""Kind -> which of its words is one of a list, and the list."""
-
-_AHEAD: Final = frozenset({*BALANCE_FORMS, *MIGRATED})
-"""What is not so yet."""
-_OF_BUNDLES: Final = frozenset({"bundles", "bundle", "topics", "rate"})
-
-# Kind -> how many words name the subject, and whether a comparison follows.
-_FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
-    "active": (2, False, "expect active TOPIC CONSUMER"),
-    "partitions": (1, True, "expect partitions CONSUMER = N"),
-    "share": (1, True, "expect share CONSUMER >= 0.05"),
-    "max/mean": (1, True, "expect max/mean partitions|ring|rate < X"),
-    "moved": (0, True, "expect moved <= N"),
-    "least": (0, True, "expect least = N"),
-    "idle": (0, True, "expect idle = N"),
-    "consumers": (0, True, "expect consumers = N"),
-    "bundles": (1, True, "expect bundles NAMESPACE = N"),
-    "bundle": (1, False, "expect bundle NAMESPACE/RANGE"),
-    "topics": (1, True, "expect topics NAMESPACE/RANGE = N"),
-    "rate": (1, True, "expect rate NAMESPACE/RANGE <= X"),
-    "notice": (1, False, "expect notice CODE"),
-    **BALANCE_FORMS,
-    **KEY_FORMS,
-    **PRODUCER_FORMS,
-    **SCALABLE_FORMS,
-    **MIGRATED,
-}
+_WRITE: Final = "write expect MEMBER = VALUE, such as expect totals.idle_consumers = 0"
 
 
 def parse_expectation(text: str) -> Expectation | Rejection:
-    """Read what follows ``expect``. The refusal says how that kind is written.
+    """Read what follows ``expect``.
 
-    >>> parse_expectation("partitions billing-0 = 100")
-    Expectation(text='partitions billing-0 = 100', kind='partitions', subject=('billing-0',), operator='=', value=100.0)
+    >>> parse_expectation("key a: consumer = c-1")
+    Expectation(text='key a: consumer = c-1', question='key a', path='consumer', sign='=', value='c-1')
     """
-    split = split_words(text)
-    if isinstance(split, Rejection):
-        return split
-    words = [word.text for word in split]
-    kind, rest = (words[0], words[1:]) if words else ("", [])
-    if kind in _WORDS:
-        value = " ".join(rest)
-        if value not in _WORDS[kind]:
-            return _refuse(f"{value!r} is not a {kind}; write one of {', '.join(_WORDS[kind])}", value)
-        return Expectation(text, kind, (value,))
-    if kind == "refused":
-        if len(rest) > 1:
-            return _refuse("write expect refused, or expect refused ERROR", rest[1])
-        return Expectation(text, kind, tuple(rest))
-    if kind not in _FORMS:
-        known = [*_FORMS, *_WORDS, "refused"]
-        near = get_close_matches(kind, known, n=1)
-        hint = f", did you mean {near[0]}?" if near else ""
-        return _refuse(f"{kind!r} cannot be expected{hint}; known: {', '.join(known)}", kind)
-    count, compared, form = _FORMS[kind]
-    if len(rest) != count + 2 * compared:
-        return _refuse(f"write {form}", kind)
-    place, listed = _LISTED.get(kind, (0, rest))
-    if rest and rest[place] not in listed:
-        verb = "measured" if kind == "max/mean" else "forecast"
-        return _refuse(f"{rest[place]!r} is not {verb}; write {form}", rest[place])
-    if not compared:
-        return Expectation(text, kind, tuple(rest))
-    sign, number = rest[count:]
-    if sign not in _OPERATORS:
-        return _refuse(f"{sign!r} is not a comparison; use one of {' '.join(_OPERATORS)}", sign)
-    if not _NUMBER.fullmatch(number):
-        return _refuse(f"{number!r} is not a number; write {form}", number)
-    return Expectation(text, kind, tuple(rest[:count]), sign, float(number))
+    word, _, rest = text.partition(" ")
+    if word == REFUSED:
+        if " " in rest.strip():
+            return Rejection("SyntaxError", "write expect refused, or expect refused ERROR", rest)
+        return Expectation(text, REFUSED, value=rest.strip())
+    question, asks, path = text.partition(": ")
+    if not asks or question.partition(" ")[0] not in _ANSWERS:
+        question, path = "", text
+    form = _FORM.fullmatch(path.strip())
+    if form is None:
+        return Rejection("SyntaxError", _WRITE, path)
+    if form["sign"] not in ("=", "!=", "has") and not _NUMBER.fullmatch(form["value"]):
+        return Rejection("SyntaxError", f"{form['value']!r} is not a number; {_WRITE}", form["value"])
+    return Expectation(text, question, form["path"], form["sign"], form["value"])
 
 
-def unmet(expectation: Expectation, timeline: Timeline, subscription: int = 0) -> str:
+def unmet(expectation: Expectation, timeline: Timeline) -> str:
     """Why an expectation does not hold at the cursor, with what is there instead; "" when it holds.
 
     ``refused`` is for the runner, which knows what became of the command before.
     """
-    return judged(expectation, timeline, subscription)[0]
+    return judged(expectation, timeline)[0]
 
 
-def judged(expectation: Expectation, timeline: Timeline, subscription: int = 0) -> tuple[str, float | None]:
-    """The same with the number that came, None where no number is expected or there is none."""
-    if expectation.kind in _AHEAD:
-        return _judged_ahead(expectation, timeline)
-    scalable = _scalable_topic(timeline, subscription, expectation.kind)
-    if scalable:
-        reason = scalable_text_unmet(expectation.kind, expectation.subject, timeline, scalable)
-        if reason is None:
-            return _compared(expectation, scalable_number(expectation.kind, expectation.subject, timeline, scalable))
-        return reason, None
-    if expectation.kind in SCALABLE_FORMS:
-        return "there is no scalable topic", None
-    topic = _producer_topic(timeline, subscription, expectation.kind)
-    if topic:
-        reason = producer_text_unmet(expectation.kind, expectation.subject, timeline, topic)
-        if reason is None:
-            return _compared(expectation, producer_number(expectation.kind, expectation.subject, timeline, topic))
-        return reason, None
-    if expectation.kind in PRODUCER_FORMS:
-        return "there are no producers", None
-    shared = _shared_key(timeline, subscription)
-    if shared:
-        reason = key_text_unmet(expectation.kind, expectation.subject, timeline, shared)
-        if reason is not None:
-            return reason, None
-        if expectation.kind not in _OF_BUNDLES:
-            return _compared(expectation, key_number(expectation.kind, expectation.subject, timeline, shared))
-    elif expectation.kind in KEY_FORMS or expectation.kind == "verdict":
-        return "no Key_Shared subscription is shown", None
-    view = dashboard_view(timeline, subscription=subscription)
-    if expectation.operator:
-        return _compared(expectation, _number(expectation, view))
-    return _unmet_words(expectation, timeline, subscription, view), None
+def judged(expectation: Expectation, timeline: Timeline) -> tuple[str, float | None]:
+    """The same with the number that came, None where none was compared."""
+    first = ""
+    for answer in _documents(expectation.question, timeline):
+        if isinstance(answer, Rejection):
+            return answer.message, None
+        try:
+            value = _member(answer, expectation.path)
+        except LookupError as fault:
+            first = first or str(fault.args[0])
+        else:
+            return _compared(expectation, value)
+    return first, None
 
 
-def _unmet_words(expectation: Expectation, timeline: Timeline, subscription: int, view: DashboardView) -> str:
-    match expectation.kind:
-        case "active":
-            return _unmet_active(expectation, timeline, subscription)
-        case "rule":
-            rule = view.status.rule.value
-            return "" if rule == expectation.subject[0] else f"the rule is {rule}"
-        case "notice":
-            there = [notice.code for notice in view.notices]
-            return "" if expectation.subject[0] in there else f"the notices are {', '.join(there) or 'none'}"
-        case _:
-            node = _bundle(view, expectation.subject[0])
-            return (
-                "" if node is not None and not node.children else f"{expectation.subject[0]} is not a bundle in force"
-            )
+def _compared(expectation: Expectation, value: Any) -> tuple[str, float | None]:
+    sign, wanted = expectation.sign, expectation.value
+    values = value if isinstance(value, list) else [value]
+    texts = [_text(one) for one in values] or [NONE]
+    if sign == "has":
+        return "" if wanted in texts else f"it has {', '.join(texts)}", None
+    if _NUMBER.fullmatch(wanted):
+        number = len(value) if isinstance(value, list) else value
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            return "" if _SIGNS[sign](number, float(wanted)) else f"it is {number:g}", float(number)
+    if sign in ("=", "!=") and all((text == wanted) is (sign == "=") for text in texts):
+        return "", None
+    return f"it is {', '.join(dict.fromkeys(texts))}", None
 
 
-def _judged_ahead(expectation: Expectation, timeline: Timeline) -> tuple[str, float | None]:
-    if expectation.kind in MIGRATED:
-        return _compared(expectation, migrated_number(expectation.subject[0], timeline))
-    if not expectation.operator:
-        return balance_text_unmet(expectation.subject, timeline.state), None
-    return _compared(expectation, balance_number(expectation.subject, timeline.state))
+def _text(value: Any) -> str:
+    return NONE if value is None else str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
-def _producer_topic(timeline: Timeline, subscription: int, kind: str) -> str:
-    """The topic whose producers are meant: the one that is shown, or for what only they have the first."""
+def _member(answer: Any, path: str) -> Any:
+    """The member of a document at a path. Raises ``LookupError`` that says how far it comes."""
+    value, done = answer, ""
+    for chosen, name in _STEP.findall(path):
+        value = _chosen(value, chosen, done) if chosen else _named(value, name, done)
+        done += f"[{chosen}]" if chosen else f".{name}" if done else name
+    return value
+
+
+def _named(value: Any, name: str, done: str) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, list) and len(value) != 1:
+        inner = [one for row in value for one in _flat(_named(row, name, done))]
+        return [one for at, one in enumerate(inner) if one not in inner[:at]]
+    row = value[0] if isinstance(value, list) else value
+    if isinstance(row, dict) and name in row:
+        return row[name]
+    known = f" (it has {', '.join(row)})" if isinstance(row, dict) else ""
+    raise LookupError(f"{done or 'the document'} has no {name}{known}")
+
+
+def _flat(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _chosen(value: Any, chosen: str, done: str) -> Any:
+    name, sign, text = chosen.partition("=")
+    if sign and isinstance(value, list):
+        return [row for row in value if text in map(_text, _flat(_named(row, name, done)))]
+    level = _flat(value)
+    while level:
+        rows = [row for row in level if isinstance(row, dict) and _is_called(row, chosen)]
+        if len(rows) == 1:
+            return rows[0]
+        if rows:
+            raise LookupError(f"{len(rows)} rows of {done} are called {chosen!r}")
+        level = [row for outer in level if isinstance(outer, dict) for row in _rows_in(outer)]
+    if isinstance(value, list) and re.fullmatch(r"-?[0-9]{1,9}", chosen) and -len(value) <= int(chosen) < len(value):
+        return value[int(chosen)]
+    raise LookupError(f"no row of {done} is called {chosen!r}")
+
+
+def _is_called(row: dict[str, Any], text: str) -> bool:
+    """Whether the first text of a row is this one, or the end of it: a topic has a short name."""
+    first = next((value for value in row.values() if isinstance(value, str)), None)
+    return first is not None and (first == text or first.endswith(f"/{text}"))
+
+
+def _rows_in(row: dict[str, Any]) -> Iterator[Any]:
+    for value in row.values():
+        if isinstance(value, list):
+            yield from value
+
+
+# Documents.
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    partition: Annotated[int | None, about("Its partition; null where no hash takes one.")]
+    consumer: Annotated[str | None, about("Who gets it; null for nobody, and where nobody was asked for.")]
+
+
+def _documents(question: str, timeline: Timeline) -> Iterator[Any]:
+    """The answer to a question; without one what the cluster has, in the order of what can be shown."""
+    word, _, rest = question.partition(" ")
     state = timeline.state
-    at = subscription - len(state.subscriptions) - len(state.key_subscriptions)
-    topics = state.producer_topics
-    if not topics or kind in _OF_BUNDLES or (at < 0 and kind not in PRODUCER_FORMS):
-        return ""
-    return topics[min(max(at, 0), len(topics) - 1)].topic
+    if word:
+        answer = _ANSWERS[word](timeline, rest.strip())
+        yield answer if isinstance(answer, Rejection) else document(answer)
+        return
+    if state.subscriptions:
+        yield dashboard_document(dashboard_view(timeline))
+    if state.key_subscriptions:
+        yield keys_document(keys_view(timeline, state.key_subscriptions[0].key))
+    if state.producer_topics:
+        topic = state.producer_topics[0].topic
+        yield producers_document(producers_view(timeline, topic), statistics_view(timeline, topic))
+    if state.scalable_topics:
+        yield document(scalable_dashboard(timeline, state.scalable_topics[0].topic).view)
+    if not state.subscriptions:
+        yield dashboard_document(dashboard_view(timeline))
 
 
-def _scalable_topic(timeline: Timeline, subscription: int, kind: str) -> str:
-    """The scalable topic that is meant: the one that is shown, or for what only they have the first."""
+def _of_key(timeline: Timeline, key: str) -> Any:
     state = timeline.state
-    topics = state.scalable_topics
-    at = subscription - (len(shown_places(state)) - len(topics))
-    if not topics or kind in _OF_BUNDLES or (at < 0 and kind not in SCALABLE_FORMS):
-        return ""
-    return topics[min(max(at, 0), len(topics) - 1)].topic
+    if state.key_subscriptions:
+        answer = key_answer(timeline, state.key_subscriptions[0].key, key)
+        if isinstance(answer, Rejection):
+            return answer
+        owner, path = answer.explanation.owner, answer.path
+        return Destination(None if path is None else path.partition, None if owner is None else owner.name)
+    if state.scalable_topics:
+        return keys_answered(scalable_dashboard(timeline, state.scalable_topics[0].topic), (key,)).keys[0]
+    return Rejection("SubscriptionNotFound", "nothing is shown that keys go to")
 
 
-def _shared_key(timeline: Timeline, subscription: int) -> str:
-    """The key of the shown subscription when that is a Key_Shared one: they follow those of type Failover."""
-    state = timeline.state
-    at = subscription - len(state.subscriptions)
-    if at < 0 or not state.key_subscriptions:
-        return ""
-    return state.key_subscriptions[min(at, len(state.key_subscriptions) - 1)].key
+def _of_route(timeline: Timeline, text: str) -> Any:
+    producer, _, key = text.partition(" ")
+    topic = next((one.topic for one in timeline.state.producer_topics), None)
+    rows = producers_view(timeline, topic).producers if topic is not None else ()
+    numbers = [row.number for row in rows if producer in (row.name, f"#{row.number}")]
+    if topic is None or len(numbers) != 1:
+        return Rejection("ProducerNotFound", f"{len(numbers)} producers are called {producer!r}")
+    answer = send_answer(timeline, topic, numbers[0], key)
+    return answer if isinstance(answer, Rejection) else Destination(answer.explanation.route.partition, None)
 
 
-def _compared(expectation: Expectation, actual: float | str) -> tuple[str, float | None]:
-    if isinstance(actual, str):
-        return actual, None
-    holds = _OPERATORS[expectation.operator](actual, expectation.value)
-    return "" if holds else f"it is {actual:g}", actual
+def _of_forecast(timeline: Timeline, namespace: str) -> Any:
+    view = balance_view(timeline.state, namespace, BalanceQuestion())
+    return view if isinstance(view, Rejection) else balance_document(view)
 
 
-def _number(expectation: Expectation, view: DashboardView) -> float | str:
-    """The number to compare, or why there is none."""
-    subject = expectation.subject[0] if expectation.subject else ""
-    last = view.events[-1]
-    plain: dict[str, float] = {
-        "moved": last.moved,
-        "least": last.least,
-        "idle": view.foot.idle_consumers,
-        "consumers": view.foot.consumers,
-    }
-    if expectation.kind in plain:
-        return plain[expectation.kind]
-    match expectation.kind:
-        case "max/mean":
-            if subject not in _MEASURES:
-                return f"{subject} is measured where a Key_Shared subscription is shown"
-            foot = view.foot
-            values = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)
-            value = values[_MEASURES.index(subject)]
-            return "no answer has the rates of all partitions" if value is None else value
-        case "bundles":
-            node = next((namespace for namespace in view.namespaces if namespace.name == subject), None)
-            return f"there is no namespace {subject!r}" if node is None else node.bundles
-        case "topics" | "rate":
-            bundle = _bundle(view, subject)
-            if bundle is None:
-                return f"there is no bundle {subject!r}"
-            value = bundle.topics if expectation.kind == "topics" else bundle.msgs_per_sec
-            return f"no answer has the rates of all topics of {subject!r}" if value is None else value
-        case _:
-            row = _consumer(view, subject)
-            if isinstance(row, str):
-                return row
-            return row.active_partitions if expectation.kind == "partitions" else row.ring_share
+def _of_migration(timeline: Timeline, key: str) -> Any:
+    topic = min(timeline.state.topics, default="")
+    before = classic_topic_of(timeline.state, topic)
+    if before is None:
+        return Rejection("TopicNotFound", "there is no classic topic")
+    return migration_view(before, [key.encode("utf-8", "surrogatepass")], routing_of(timeline.state, topic))
 
 
-def _unmet_active(expectation: Expectation, timeline: Timeline, subscription: int) -> str:
-    topic, wanted = expectation.subject
-    explained = topic_explanation(timeline, subscription, topic)
-    if isinstance(explained, Rejection):
-        return explained.message
-    active = explained.why.active.name if explained.why else "nobody"
-    return "" if active == wanted else f"{active} is active for {explained.topic}"
-
-
-def _consumer(view: DashboardView, name: str) -> ConsumerRow | str:
-    rows = [row for row in view.consumers if row.name == name]
-    if len(rows) == 1:
-        return rows[0]
-    return f"{len(rows)} consumers are named {name!r}" if rows else f"no consumer is named {name!r}"
-
-
-def _bundle(view: DashboardView, name: str) -> BundleNode | None:
-    namespace, _, wanted = name.rpartition("/")
-    for node in view.namespaces:
-        if node.name == namespace:
-            return next((inner for root in node.roots for inner in _all(root) if inner.range_text == wanted), None)
-    return None
-
-
-def _all(node: BundleNode) -> Iterator[BundleNode]:
-    yield node
-    for child in node.children:
-        yield from _all(child)
-
-
-def _refuse(message: str, field: str) -> Rejection:
-    return Rejection("SyntaxError", message, field)
+_ANSWERS: Final[Mapping[str, Callable[[Timeline, str], Any]]] = {
+    "key": _of_key,
+    "route": _of_route,
+    "forecast": _of_forecast,
+    "migration": _of_migration,
+}

@@ -7,19 +7,24 @@ from typing import Final, Literal
 
 from engine.cluster.producers.state import ProducerPlan
 
+REFUSED: Final = "refused"
 ViewName = Literal["ring", "map", "focus", "migration"]
 VIEW_NAMES: Final[tuple[ViewName, ...]] = ("ring", "map", "focus", "migration")
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One ``expect`` line without its first word; ``operator`` is "" where nothing is compared."""
+    """One ``expect`` line without its first word; of ``expect refused`` the question is that, the value the error."""
 
     text: str
-    kind: str
-    subject: tuple[str, ...] = ()
-    operator: str = ""
-    value: float = 0.0
+    question: str
+    path: str = ""
+    sign: str = ""
+    value: str = ""
+
+    @property
+    def is_refusal(self) -> bool:
+        return self.question == REFUSED
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@
     say One consumer has everything     the caption
     at 4                                simulated seconds since the start; headless runs do not wait
     toggle activeConsumerFailoverConsistentHashing
-    expect max/mean partitions < 2
+    expect totals.max_over_mean_partitions < 2
 """
 
 from __future__ import annotations
@@ -158,11 +158,7 @@ class _Reader:
                 return Show(view) if view else _refuse(f"there is no view {rest!r}: {', '.join(VIEW_NAMES)}", rest)
             case "expect":
                 expectation = parse_expectation(rest)
-                if (
-                    not isinstance(expectation, Rejection)
-                    and expectation.kind == "refused"
-                    and not self._after_command()
-                ):
+                if not isinstance(expectation, Rejection) and expectation.is_refusal and not self._after_command():
                     return _refuse("expect refused belongs right below the command that should be refused", word)
                 return expectation
         if not _SECONDS.fullmatch(rest) or float(rest) > MAX_SECONDS:

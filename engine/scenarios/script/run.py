@@ -201,7 +201,7 @@ def run_script(script: Script, opened: Opened | None = None) -> Iterator[tuple[S
                 step = _selected(script, line, caption, text, timeline)
             case Do(text):
                 timeline, rejection = _carry_out(timeline, text)
-                expected = isinstance(following, Expectation) and following.kind == "refused"
+                expected = isinstance(following, Expectation) and following.is_refusal
                 failures = () if rejection is None or expected else _failed(script, line, f"refused: {rejection}")
                 step = ScriptStep(line.line, line.at_seconds, "do", caption, text, None, rejection, failures)
             case Expectation() as expectation:
@@ -237,7 +237,7 @@ def _judged_step(
     *,
     rejection: Rejection | None,
 ) -> ScriptStep:
-    if expectation.kind == "refused":
+    if expectation.is_refusal:
         reason, actual = _unmet_refusal(expectation, rejection), None
     else:
         reason, actual = judged(expectation, timeline)
@@ -257,7 +257,7 @@ def _judged_step(
 def _unmet_refusal(expectation: Expectation, rejection: Rejection | None) -> str:
     if rejection is None:
         return "the command was carried out"
-    if expectation.subject and rejection.error != expectation.subject[0]:
+    if expectation.value and rejection.error != expectation.value:
         return f"the refusal is {rejection.error}"
     return ""
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from engine.admin.interruptions import Interruption
 from engine.admin.shed_inputs import ShedInputs
+from engine.answer import FLAT, about
 from engine.balance.ahead.broker_changes import Landing
-from engine.balance.ahead.model import AheadMove, Evenness, ShedAhead
+from engine.balance.ahead.model import AheadMove, Evenness, ShedAhead, Spread
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.shedding import UnloadOutcome
 from engine.balance.settings import LoadSettings
@@ -72,77 +73,88 @@ class BrokersQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One resource of a broker: the used share of it, and the share from which the shedder acts (None: none).
+    """One resource of a broker.
 
     ``counts``: whether its weight is above 0, so that it takes part in the weighted usage.
     """
 
-    resource: Resource
-    share: float
-    threshold: float | None
-    fault: Fault = ""
+    resource: Annotated[Resource, about("Which one.")]
+    share: Annotated[float, about("The used share. Null where it is not a number.", nan=True)]
+    threshold: Annotated[
+        float | None, about("The share from which the shedder acts; null where this resource has none.")
+    ]
+    fault: Annotated[Fault, about("What is wrong with what is reported.", null="")] = ""
     counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One bundle of a broker: its namespace by its place among all, its traffic, and whether the next cycle takes it.
+    """One bundle of a broker. ``namespace``: its place among all; ``arrived``: it was elsewhere in the reports."""
 
-    ``arrived``: it was elsewhere in the reports.
-    """
-
-    bundle: str
+    bundle: Annotated[str, about("Its full name.")]
     namespace: int
-    topics: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    leaves: bool = False
+    topics: Annotated[int, about("Topics in it.")]
+    msgs_per_sec: Annotated[float, about("Messages/s in and out. Null where it is not a number.", nan=True)]
+    bytes_per_sec: Annotated[float, about("Bytes/s in and out. Null where it is not a number.", nan=True)]
+    leaves: Annotated[bool, about("Whether the next cycle unloads it.", key="leaves_next")] = False
     arrived: bool = False
 
 
 @dataclass(frozen=True)
 class BrokerRow:
-    """A broker after some cycles. ``usage`` is the weighted share that placement and shedding see.
+    """A broker after some cycles. What only a row in sight needs is made when it is asked for."""
 
-    ``older_ms``: how much older its report is than the newest, where it is longer than load data lives; else 0. What
-    only a row in sight needs is made when it is asked for.
-    """
-
-    broker: str
-    usage: float
-    msgs_per_sec: float
-    bytes_per_sec: float
-    topics: int
+    broker: Annotated[str, about("Its id.")]
+    usage: Annotated[
+        float,
+        about(
+            "The largest weighted usage, as a share, as placement and shedding see it. Null where it is not a number.",
+            key="weighted_usage",
+            nan=True,
+        ),
+    ]
+    msgs_per_sec: Annotated[float, about("Messages/s in and out. Null where it is not a number.", nan=True)]
+    bytes_per_sec: Annotated[float, about("Bytes/s in and out. Null where it is not a number.", nan=True)]
+    topics: Annotated[int, about("How many topics it has.")]
     bundles: int
-    is_new: bool
-    older_ms: int
+    is_new: Annotated[bool, about("Whether a change added it.", key="added")]
+    older_ms: Annotated[
+        int,
+        about(
+            "How much older its report is than the newest, in milliseconds, where load data would not live as long;"
+            " else 0.",
+            key="report_older_ms",
+        ),
+    ]
     make_bars: Callable[[], tuple[Bar, ...]] = field(repr=False, compare=False)
     make_blocks: Callable[[], tuple[Block, ...]] = field(repr=False, compare=False)
 
     @cached_property
-    def bars(self) -> tuple[Bar, ...]:
-        """Its resources, in the order of ``RESOURCES``."""
+    def bars(self) -> Annotated[tuple[Bar, ...], about("Usage by resource.", key="resources")]:
+        """In the order of ``RESOURCES``."""
         return self.make_bars()
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        """Its bundles by namespace and range."""
+    def blocks(self) -> Annotated[tuple[Block, ...], about("Its bundles, by namespace and range.", key="bundles")]:
         return self.make_blocks()
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What was compared: ``figure`` with ``limit``, and where that is enough to shed, ``need`` with ``least``.
+    """What was compared: ``figure`` with ``limit``, and where that is enough to shed, ``need`` with ``least``."""
 
-    ``need`` is the traffic that the broker should lose, 0.0 where it did not come to that; ``least``: 0.0 for none.
-    """
-
-    measure: Comparison | Literal["load"]
-    figure: float
-    limit: float
-    need: float = 0.0
-    need_measure: TrafficMeasure = "bytes"
-    least: float = 0.0
+    measure: Annotated[
+        Comparison | Literal["load"], about("What figure and limit are; null where nothing was compared.")
+    ]
+    figure: Annotated[
+        float, about("What was compared with the limit: shares for usage and load, percent, points, times or cycles.")
+    ]
+    limit: Annotated[float, about("The limit, or the load of the other broker of a pair.")]
+    need: Annotated[
+        float, about("The messages/s or bytes/s that the broker should lose, 0 where it did not come to that.")
+    ] = 0.0
+    need_measure: Annotated[TrafficMeasure, about("Of which the need and the least are.")] = "bytes"
+    least: Annotated[float, about("Less is not worth an unload; 0 without such a limit.")] = 0.0
 
     @property
     def decisive(self) -> tuple[Comparison | TrafficMeasure | Literal["load"], float, float]:
@@ -157,88 +169,102 @@ class LeftAlone:
     """A broker, a pair or bundles of one broker that a cycle leaves alone, and why.
 
     ``count`` bundles for one reason, of which ``bundle`` is the first; "" where it is about the broker itself, or about
-    a pair (``other``). ``numbers``: None where nothing was compared.
+    a pair (``other``).
     """
 
-    broker: str
-    why: WhyLeft
-    bundle: str = ""
-    other: str = ""
+    broker: Annotated[str, about("Its id.")]
+    why: Annotated[WhyLeft, about("The reason.")]
+    bundle: Annotated[str, about("The first of the bundles; null where it is about the broker.", null="")] = ""
+    other: Annotated[str, about("The other broker of a pair.", null="")] = ""
     count: int = 1
-    numbers: Numbers | None = None
+    numbers: Annotated[Numbers | None, FLAT] = None
+
+    @property
+    def bundles(self) -> Annotated[int, about("How many bundles stay for this reason.")]:
+        return self.count if self.bundle else 0
 
 
 @dataclass(frozen=True, slots=True)
 class NextMove:
-    """An unload, and the numbers by which its broker sheds, None where nothing was compared.
+    """An unload, the numbers by which its broker sheds, and what it interrupts by what was reported of its topics."""
 
-    ``planned``: the broker that the shedder itself chose, "" where it chooses none; the bundle may go elsewhere.
-    ``interruption``: None where nothing was reported of its topics.
-    """
-
-    move: AheadMove
-    numbers: Numbers | None = None
-    planned: str = ""
-    interruption: Interruption | None = None
+    move: Annotated[AheadMove, FLAT]
+    numbers: Annotated[Numbers | None, FLAT] = None
+    planned: Annotated[
+        str, about("The broker that the shedder chose itself; the bundle may go elsewhere.", null="")
+    ] = ""
+    interruption: Annotated[Interruption | None, FLAT] = None
 
 
 @dataclass(frozen=True, slots=True)
 class NextCycle:
-    """The cycle that comes next. ``skipped``: why it examined nothing; ``blamed``: the broker that is the reason.
+    """The cycle that comes next."""
 
-    ``hits``: how many cycles in a row, this one included, were uneven, where the extensible manager counts them, the
-    ``sign`` of it in this one, and ``deviation`` the standard deviation of loads, NaN where it is not computed.
-    """
-
-    number: int
-    at_ms: int
-    skipped: SkipReason | Literal["switched-off", "one-broker"] | None
-    moves: tuple[NextMove, ...]
-    left_alone: tuple[LeftAlone, ...]
+    number: Annotated[int, about("Its number.", key="cycle")]
+    at_ms: Annotated[int, about("Milliseconds from now.")]
+    skipped: Annotated[SkipReason | Literal["switched-off", "one-broker"] | None, about("Why nothing was looked at.")]
+    moves: Annotated[tuple[NextMove, ...], about("What is unloaded, in order.", key="unloads")]
+    left_alone: Annotated[tuple[LeftAlone, ...], about("What stays.")]
     doubtful: bool = False
-    blamed: str = ""
-    hits: int | None = None
-    deviation: float = math.nan
-    sign: UnevenSign | None = None
+    blamed: Annotated[str, about("The broker that it is skipped for.", null="")] = ""
+    hits: Annotated[
+        int | None, about("Uneven cycles in a row, this one included, where the extensible manager counts them.")
+    ] = None
+    deviation: Annotated[float, about("Standard deviation of the loads; null where nobody computes it.", nan=True)] = (
+        math.nan
+    )
+    sign: Annotated[UnevenSign | None, about("The sign of unevenness in this cycle.", key="uneven_by")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class StripCell:
-    """One cycle of the strip: unloads, topics they interrupt, messages/s they move; ``returns`` to former owners."""
+    """One cycle of the strip."""
 
-    number: int
-    unloads: int
-    topics: int
-    msgs_per_sec: float
-    returns: int
+    number: Annotated[int, about("Its number.", key="cycle")]
+    unloads: Annotated[int, about("Bundles unloaded.")]
+    topics: Annotated[int, about("Topics in them.", key="topics_interrupted")]
+    msgs_per_sec: Annotated[
+        float,
+        about("Messages/s in and out of them. Null where it is not a number.", key="msgs_per_sec_moved", nan=True),
+    ]
+    returns: Annotated[int, about("Bundles that came back to a broker they had left.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """Two brokers that give each other bundles: how many went there and back, in which cycles."""
+    """Two brokers that give each other bundles."""
 
     first: str
     second: str
-    there: int
-    back: int
-    cycles: tuple[int, ...]
+    there: Annotated[int, about("Bundles from the first to the second.")]
+    back: Annotated[int, about("Bundles from the second to the first.")]
+    cycles: Annotated[tuple[int, ...], about("When.")]
+
+    @property
+    def brokers(self) -> Annotated[tuple[str, str], about("The two.")]:
+        return self.first, self.second
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChange:
+    broker: Annotated[str, about("Its id.")]
+    before: Annotated[float, about("As a share, before. Null where it is not a number.", nan=True)]
+    after: Annotated[float, about("As a share, after. Null where it is not a number.", nan=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeDone:
-    """What a change did before the first cycle: the bundles that landed elsewhere, or how long a broker stays idle.
+    """What a change did before the first cycle: the bundles that landed elsewhere, or how long a broker stays idle."""
 
-    ``idle_cycles``: how many cycles pass before the one that gives it a bundle; None where no cycle of the forecast
-    does, and for a broker that died. ``gained``: bundles it has at the end of the forecast. ``usages``: of a death, the
-    weighted usage of every other broker before and after it.
-    """
-
-    kind: ChangeKind
-    broker: str
+    kind: Annotated[ChangeKind, about("Whether it goes or comes.")]
+    broker: Annotated[str, about("Its id.")]
     landings: tuple[Landing, ...] = ()
-    idle_cycles: int | None = None
-    gained: int = 0
-    usages: tuple[tuple[str, float, float], ...] = ()
+    idle_cycles: Annotated[
+        int | None,
+        about("How many cycles one that joins stays without a bundle; null where it gets none, and for one that dies."),
+    ] = None
+    gained: Annotated[int, about("How many bundles one that joins has after the last cycle.", key="bundles_at_end")] = 0
+    usages: Annotated[tuple[UsageChange, ...], about("Of a death: the weighted usage of every other broker.")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,12 +322,20 @@ class BrokersFrame:
 class Compared:
     """One shedder on the same cluster; ``refused`` says why no broker starts with it, and the rest is then empty."""
 
-    shedder: str
-    in_force: bool
-    unloads: int = 0
-    unloads_per_hour: float = 0.0
-    topics: int = 0
-    returned: int = 0
-    quiet_after: int | None = None
-    after: Evenness | None = None
-    refused: str = ""
+    shedder: Annotated[str, about("Its class.")]
+    in_force: Annotated[bool, about("Whether it is the one of the forecast.")]
+    unloads: Annotated[int, about("Unloads in all cycles.")] = 0
+    unloads_per_hour: Annotated[float, about("The same an hour.")] = 0.0
+    topics: Annotated[int, about("Topics in them.", key="topics_interrupted")] = 0
+    returned: Annotated[int, about("Unloads to a former owner.")] = 0
+    quiet_after: Annotated[
+        int | None,
+        about("After how many cycles nothing moves; null where the last one still does.", key="quiet_after_cycles"),
+    ] = None
+    after: Annotated[Evenness | None, about("How even the brokers are after the last cycle.")] = None
+    refused: Annotated[str, about("Why no broker of the release starts with it.", null="")] = ""
+
+    @property
+    def usage(self) -> Annotated[Spread | None, FLAT]:
+        """Of the weighted usage, at the end."""
+        return None if self.after is None else self.after.usage

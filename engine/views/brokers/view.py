@@ -48,6 +48,7 @@ from engine.views.brokers.model import (
     Resource,
     StripCell,
     Swap,
+    UsageChange,
 )
 
 SHEDDERS: Final = (*MODULAR_SHEDDERS, TRANSFER)
@@ -202,7 +203,7 @@ def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, li
             return death
         before = usages_of(start)
         start = death.start
-        usages = tuple((name, before[name], after) for name, after in usages_of(start).items())
+        usages = tuple(UsageChange(name, before[name], after) for name, after in usages_of(start).items())
         done.append(ChangeDone("dies", change.broker, death.landings, usages=usages))
     return start, done
 

@@ -6,18 +6,18 @@ import mmh3
 import pytest
 
 from engine.lint import Severity, SubscriptionCase
-from engine.lint.rules import (
-    failover_duplicate_names,
-    failover_flag_ignored,
-    failover_flag_unknown,
-    failover_names_collide,
+from engine.lint.rules.failover import (
+    DUPLICATE_NAMES,
+    FLAG_IGNORED,
+    FLAG_UNKNOWN,
+    NAMES_COLLIDE,
 )
 from tests.engine.lint.worlds import failover, findings_by, world
 
-COLLIDE = failover_names_collide.RULE
-DUPLICATES = failover_duplicate_names.RULE
-IGNORED = failover_flag_ignored.RULE
-UNKNOWN = failover_flag_unknown.RULE
+COLLIDE = NAMES_COLLIDE
+DUPLICATES = DUPLICATE_NAMES
+IGNORED = FLAG_IGNORED
+UNKNOWN = FLAG_UNKNOWN
 RING = world(flag=True)
 MODULO = world(flag=False)
 

@@ -9,24 +9,23 @@ import pytest
 
 from engine.hashing import crc32_hash
 from engine.lint import ProducedTopic, Severity, World
-from engine.lint.rules import (
-    bandwidth_limit_overflow,
-    bundle_hot_topic,
-    producers_full,
-    producers_mixed_key_routing,
-    split_empty_half,
-    split_in_vain,
-    split_many_boundaries,
-    topic_crc32_twins,
-    topic_lookup_fails,
+from engine.lint.rules.bundles import (
+    BUNDLE_HOT_TOPIC,
+    SPLIT_EMPTY_HALF,
+    SPLIT_IN_VAIN,
+    SPLIT_MANY_BOUNDARIES,
+    TOPIC_CRC32_TWINS,
+    TOPIC_LOOKUP_FAILS,
 )
+from engine.lint.rules.producers import FULL, MIXED_KEY_ROUTING
+from engine.lint.rules.settings import BANDWIDTH_LIMIT_OVERFLOW
 from engine.producer_limit import ProducerLimit
 from tests.engine.lint.worlds import findings_by, namespace, topic, world
 
-HOT = bundle_hot_topic.RULE
-EMPTY = split_empty_half.RULE
-VAIN = split_in_vain.RULE
-MANY = split_many_boundaries.RULE
+HOT = BUNDLE_HOT_TOPIC
+EMPTY = SPLIT_EMPTY_HALF
+VAIN = SPLIT_IN_VAIN
+MANY = SPLIT_MANY_BOUNDARIES
 HALF = 0x80000000
 FLOW = "flow_or_qps_equally_divide"
 BY_COUNT = "topic_count_equally_divide"
@@ -186,11 +185,11 @@ def test_specified_positions_as_default_never_split() -> None:
 
 
 def test_a_limit_of_2048_megabytes_makes_every_bundle_with_two_topics_due() -> None:
-    (finding,) = findings_by(bandwidth_limit_overflow.RULE, world(loadBalancerNamespaceBundleMaxBandwidthMbytes=2048))
+    (finding,) = findings_by(BANDWIDTH_LIMIT_OVERFLOW, world(loadBalancerNamespaceBundleMaxBandwidthMbytes=2048))
     assert (finding.severity, finding.where.namespace) == (Severity.ERROR, "")
     assert finding.number("compared_bytes_per_sec") == 2048 * 2**20 - 2**32 == -(2**31)
     assert finding.number("meant_bytes_per_sec") == 2**31
-    assert findings_by(bandwidth_limit_overflow.RULE, world(loadBalancerNamespaceBundleMaxBandwidthMbytes=2047)) == []
+    assert findings_by(BANDWIDTH_LIMIT_OVERFLOW, world(loadBalancerNamespaceBundleMaxBandwidthMbytes=2047)) == []
     idle = [topic(10), topic(11)]
     overflown = world(loadBalancerNamespaceBundleMaxBandwidthMbytes=2048, defaultNamespaceBundleSplitAlgorithm=BY_COUNT)
     assert len(findings_by(EMPTY, namespace(idle, overflown))) == 1, "idle topics are split because of it"
@@ -198,23 +197,21 @@ def test_a_limit_of_2048_megabytes_makes_every_bundle_with_two_topics_due() -> N
 
 def test_B07_topics_of_one_hash_are_reported_once_for_each_hash() -> None:
     topics = [topic(7, 2.0, name="persistent://t/n/b"), topic(7, 3.0, name="persistent://t/n/a"), topic(8)]
-    (finding,) = findings_by(topic_crc32_twins.RULE, namespace(topics, world()))
+    (finding,) = findings_by(TOPIC_CRC32_TWINS, namespace(topics, world()))
     assert (finding.severity, finding.where.topic) == (Severity.INFO, "persistent://t/n/a")
     assert (finding.number("topics"), finding.number("msgs_per_sec")) == (2, 5.0)
     none = world(loadBalancerNamespaceBundleMaxMsgRate=0, loadBalancerNamespaceBundleMaxBandwidthMbytes=-1)
-    assert [each.severity for each in findings_by(topic_crc32_twins.RULE, namespace(topics, none))] == [Severity.INFO]
+    assert [each.severity for each in findings_by(TOPIC_CRC32_TWINS, namespace(topics, none))] == [Severity.INFO]
     loud = [topic(7, 16_000.0, name="persistent://t/n/a"), topic(7, 16_000.0, name="persistent://t/n/b")]
-    assert [each.severity for each in findings_by(topic_crc32_twins.RULE, namespace(loud, world()))] == [
-        Severity.WARNING
-    ]
-    assert findings_by(topic_crc32_twins.RULE, namespace([topic(7), topic(8)], world())) == []
+    assert [each.severity for each in findings_by(TOPIC_CRC32_TWINS, namespace(loud, world()))] == [Severity.WARNING]
+    assert findings_by(TOPIC_CRC32_TWINS, namespace([topic(7), topic(8)], world())) == []
 
 
 def test_B07_a_real_pair_of_names_has_one_crc32() -> None:
     first, second = twins()
     assert first != second and zlib.crc32(first.encode()) == zlib.crc32(second.encode())
     both = [topic(crc32_hash(name), name=name) for name in (first, second)]
-    assert len(findings_by(topic_crc32_twins.RULE, namespace(both, world()))) == 1
+    assert len(findings_by(TOPIC_CRC32_TWINS, namespace(both, world()))) == 1
 
 
 def twins() -> tuple[str, str]:
@@ -229,9 +226,7 @@ def twins() -> tuple[str, str]:
 
 
 def test_the_one_hash_the_broker_cannot_look_up_is_an_error() -> None:
-    (finding,) = findings_by(
-        topic_lookup_fails.RULE, namespace([topic(0xFFFFFFFF), topic(0xFFFFFFFE), topic(0)], world())
-    )
+    (finding,) = findings_by(TOPIC_LOOKUP_FAILS, namespace([topic(0xFFFFFFFF), topic(0xFFFFFFFE), topic(0)], world()))
     assert finding.severity is Severity.ERROR and finding.number("hash") == 0xFFFFFFFF
 
 
@@ -249,7 +244,7 @@ def test_R01_java_beside_python_sends_a_key_to_two_partitions(
     versions: set[str], partitions: int, expected: bool
 ) -> None:
     topics = (ProducedTopic("persistent://t/n/x", partitions, frozenset(versions)),)
-    findings = findings_by(producers_mixed_key_routing.RULE, namespace([], world(), produced=topics))
+    findings = findings_by(MIXED_KEY_ROUTING, namespace([], world(), produced=topics))
     assert [finding.number("keys_apart_share") for finding in findings] == ([pytest.approx(5 / 6)] if expected else [])
     assert all(finding.severity is Severity.INFO for finding in findings)
 
@@ -267,5 +262,5 @@ def test_partitions_that_take_no_other_producer(
     producers: tuple[int, ...], most: int, numbers: dict[str, int] | None
 ) -> None:
     topics = (ProducedTopic("persistent://t/n/x", 3, frozenset(), producers, ProducerLimit(most, "topic policy")),)
-    findings = findings_by(producers_full.RULE, namespace([], world(), produced=topics))
+    findings = findings_by(FULL, namespace([], world(), produced=topics))
     assert [dict(finding.numbers) for finding in findings] == ([numbers] if numbers else [])

@@ -1,4 +1,4 @@
-"""Made-up producers, and what scripts can expect of them: a promise can fail, a wrong number is named."""
+"""Made-up producers: a wrong number is named."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from engine.cluster.journal.invariants import faults
 from engine.cluster.producers.state import ProducerPlan
-from engine.errors import InputError, Problem
+from engine.errors import InputError
 from engine.scenarios.script.model import StartProducers
 from engine.scenarios.script.run import Script, parse_script, run_script
 from engine.scenarios.selecting import Selection, resolve_selection
@@ -19,10 +19,6 @@ def script(text: str) -> Script:
     result = parse_script(text, "demo.ringside")
     assert isinstance(result, Script), result
     return result
-
-
-def failures(text: str) -> list[Problem]:
-    return [failure for step, _ in run_script(script(text)) for failure in step.failures]
 
 
 def test_equal_arguments_give_equal_states_and_another_seed_other_draws() -> None:
@@ -89,65 +85,6 @@ def test_a_start_that_is_not_understood_says_how_it_is_written(text: str, reason
     problems = parse_script(text, "demo.ringside")
     assert not isinstance(problems, Script)
     assert reason in problems[0].reason and "write new producers 100" in problems[0].reason
-
-
-HELD = [
-    "producers = 3",
-    "objects = 3",
-    "connections = 3",
-    "used <= 3",
-    "pending = 0",
-    "published = 0",
-    "eager = 18",
-    "lazy = 3",
-    "partial = 3",
-    "opened #0 = 1",
-    "opened standalone-0-1 = 1",
-    "knows #2 = 6",
-    "route #0 order-1 = 0",
-    "state #0 Ready",
-    "entries by name = 3",
-    "mixtures by name = 0",
-    "torn by name = 0",
-    "entries by position > 0",
-    "notice producers-by-position",
-]
-
-
-@pytest.mark.parametrize("expectation", HELD)
-def test_an_expectation_that_holds_is_silent(expectation: str) -> None:
-    assert failures(f"{START}expect {expectation}") == []
-
-
-@pytest.mark.parametrize(
-    ("expectation", "reason"),
-    [
-        ("producers = 4", "it is 3"),
-        ("objects < 3", "it is 3"),
-        ("opened #9 = 1", "there is no producer 9"),
-        ("opened nobody = 1", "0 producers are named 'nobody'"),
-        ("route #0 order-1 = 1", "it is 0"),
-        ("route #9 order-1 = 1", "there is no producer 9"),
-        ("state #0 Closed", "#0 is Ready"),
-        ("state #7 Closed", "there is no producer 7"),
-        ("entries by age = 3", "by name or by position, not 'by age'"),
-        ("mixtures by name > 0", "it is 0"),
-        ("torn by name > 0", "it is 0"),
-        ("notice producers-down", "the notices are producers-by-position"),
-        ("moved = 1", "moved is not known of producers"),
-    ],
-)
-def test_an_expectation_that_does_not_hold_says_what_is_there(expectation: str, reason: str) -> None:
-    (failure,) = failures(f"{START}expect {expectation}")
-    assert reason in failure.reason
-
-
-def test_producers_can_be_expected_where_a_subscription_is_shown_and_bundles_where_producers_are() -> None:
-    text = "new topics 2 partitions 4 consumers 2\nproducer add count 2 on topic-0\n"
-    assert failures(f"{text}expect producers = 2\nexpect consumers = 2") == []
-    assert failures(f"{START}expect bundles public/default = 32") == []
-    (failure,) = failures("new topics 2 consumers 2\nexpect objects = 0")
-    assert "there are no producers" in failure.reason
 
 
 def test_a_producer_is_selected_by_its_name_or_its_number() -> None:

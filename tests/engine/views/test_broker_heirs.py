@@ -48,7 +48,7 @@ def test_the_same_as_the_forecast_says_of_a_death() -> None:
     (done,) = answer.changes
     view = heirs(BROKERS[0])
     assert {heir.broker: (heir.usage_before, heir.usage_after) for heir in view.heirs} == {
-        name: (before, after) for name, before, after in done.usages
+        usage.broker: (usage.before, usage.after) for usage in done.usages
     }
     assert [landing for _, landing in view.landings] == list(done.landings)
 

@@ -89,7 +89,7 @@ def test_every_bundle_of_a_dead_broker_lands_once_and_chances_add_up() -> None:
     rows = brokers_frame(view, 0).rows
     assert FIRST not in [row.broker for row in rows]
     assert sum(len(row.blocks) for row in rows) == sum(len(load.bundles) for load in shown.inputs.loads)
-    assert all(after >= before for _, before, after in death.usages)
+    assert all(usage.after >= usage.before for usage in death.usages)
 
 
 def test_the_extensible_manager_draws_among_all_the_living() -> None:

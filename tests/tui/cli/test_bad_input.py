@@ -257,10 +257,10 @@ def test_an_empty_consumer_name_is_refused_with_its_place(
 
 
 def test_a_failed_expectation_is_1_with_its_line(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "mine.ringside").write_text("scene pip392\nexpect idle = 3\n")
+    (tmp_path / "mine.ringside").write_text("scene pip392\nexpect totals.idle_consumers = 3\n")
     ran = run("demo", "mine.ringside", "--headless")
     assert ran.code == 1
-    assert "FAILED idle = 3" in ran.out
+    assert "FAILED totals.idle_consumers = 3" in ran.out
     assert "mine.ringside:2" in ran.err
 
 
@@ -290,7 +290,7 @@ def test_no_command_is_printed_for_a_namespace_with_a_shell_command_in_it(run: R
 
 
 EMPTY = [
-    [], ["open"], ["why"], ["lint"], ["verify"], ["shed"], ["brokers"], ["explain", "x"], ["heirs"], ["forecast"],
+    [], ["open"], ["why"], ["lint"], ["verify"], ["brokers"], ["explain", "x"], ["heirs"], ["forecast"],
     ["fleet", "open"], ["split", "LARGEST"], ["replay"],
 ]  # fmt: skip
 

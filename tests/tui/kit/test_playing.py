@@ -32,7 +32,7 @@ kill billing-1
 view map
 select billing-2
 at 5
-expect consumers = 7
+expect totals.consumers = 7
 say The end
 """
 
@@ -108,12 +108,12 @@ def test_a_failed_expectation_is_reported_and_the_exit_code() -> None:
 
 def test_a_caption_after_a_failed_expectation_still_tells_of_it() -> None:
     """The next caption takes the place of the reason, not of the failure."""
-    text = "scene pip392\nsay before\nexpect idle = 3\nat 1\nsay afterwards\n"
+    text = "scene pip392\nsay before\nexpect totals.idle_consumers = 3\nat 1\nsay afterwards\n"
     app = app_for(script_of(text))
 
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
-        assert "expects idle = 3" in screen.sentence[1]
+        assert "expects totals.idle_consumers = 3" in screen.sentence[1]
         screen.playback.play_on(2.0)
         await pilot.pause()
         assert screen.sentence == ("caption", "afterwards (1 expectation failed)")
@@ -123,7 +123,7 @@ def test_a_caption_after_a_failed_expectation_still_tells_of_it() -> None:
 
 def test_a_caption_is_about_the_state_that_the_script_made() -> None:
     """After a step of one's own the line above shows that step, until the script's next line."""
-    app = app_for(script_of(STORY.replace("expect consumers = 7\n", "")))
+    app = app_for(script_of(STORY.replace("expect totals.consumers = 7\n", "")))
 
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)

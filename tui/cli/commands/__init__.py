@@ -61,7 +61,6 @@ _COMMANDS: Final = (
         "commands.brokers:brokers_command",
         "Open the brokers: what each uses, which bundle moves next, and why.",
     ),
-    ("shed", "commands.shed:shed_command", "Say which bundle is unloaded next, from which broker, to which, and why."),
     (
         "keys",
         "commands.keys:keys_command",

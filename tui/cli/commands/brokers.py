@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from engine.errors import InputError, Rejection
 from engine.text import counted
-from tui.cli.commands.shed import SCENES_LISTED, inputs_of, refused_text, scene_lines, scene_shown
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
 from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import table, wrapped
 from tui.kit.wording import quantity, safe_name
+from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.admin.shed_inputs import ShedInputs
+    from engine.scenarios.broker_scenes import BrokerScene
     from engine.views.brokers.model import Bar, BrokersInput, BrokersQuestion, BrokersView, Compared
+
+
+SCENES_LISTED: Final = "list"
 
 
 @click.command("brokers")
@@ -81,6 +86,48 @@ def brokers_command(
     return show_brokers(given, question, output)
 
 
+def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[ShedInputs, str]:
+    """The load reports of a path, else of a shipped scene, and what to call them. Raises ``InputError``."""
+    if path is not None:
+        if scene is not None:
+            raise click.UsageError("--scene is instead of a FILE or FOLDER; give one of them")
+        from engine.admin.shed_inputs import read_shed_inputs
+
+        reason = missing(path)
+        if reason is not None:
+            raise InputError(reason)
+        return read_shed_inputs(path, max_input), path
+    shown = scene_shown(scene)
+    return shown.inputs(), f"scene {shown.name}"
+
+
+def refused_text(refused: Rejection, option: str, inputs: ShedInputs, asked: str | None) -> str:
+    """A refusal with its place: the option, or the brokers' own setting where nothing else was asked for."""
+    if asked is None and refused.field in inputs.settings:
+        return f"{refused.field} of the brokers: {refused.message} ({option} takes another one)"
+    return f"{option}: {refused if option == '--set' else refused.message}"
+
+
+def scene_shown(name: str | None) -> BrokerScene:
+    """The shipped cluster of a name, the first one without. Raises ``InputError``."""
+    from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
+
+    return BROKER_SCENES[0] if name is None else broker_scene(name)
+
+
+def scene_lines() -> list[str]:
+    """The shipped clusters, a line each."""
+    from engine.scenarios.broker_scenes import BROKER_SCENES
+
+    widest = max(len(scene.name) for scene in BROKER_SCENES)
+    lines: list[str] = []
+    for scene in BROKER_SCENES:
+        lines += wrapped(
+            f"Pulsar {scene.release}: {scene.about}", first=f"{scene.name:<{widest}}  ", rest=" " * (widest + 2)
+        )
+    return lines
+
+
 def show_brokers(given: BrokersInput, question: BrokersQuestion, output: Output) -> int:
     """The screen, or the same printed; the exit code. Raises ``InputError`` for a question that is refused."""
     from engine.views.brokers.view import brokers_view, compared_shedders
@@ -123,8 +170,8 @@ def show_brokers(given: BrokersInput, question: BrokersQuestion, output: Output)
 def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     """The brokers, the next cycle, all cycles in numbers, and every shedder."""
     from engine.views.brokers.model import RESOURCES
-    from engine.views.brokers.view import brokers_frame
-    from tui.brokers.cycle_words import clients_text
+    from engine.views.brokers.view import brokers_frame, next_cycle
+    from tui.brokers.cycle_words import clients_text, move_text
     from tui.brokers.words import (
         RESOURCE_TEXTS,
         compare_lines,
@@ -153,14 +200,15 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     lines += ["usage in % of what there is; /: from there on the shedder acts", ""]
     for text, role in next_lines(view, frame):
         lines += wrapped(text, rest="  ") if role == "head" else wrapped(text, first="  ", rest="    ")
-    busy = [cell for cell in view.strip if cell.unloads]
     unloads, topics, msgs = strip_words(view)
     clients = clients_text(view.ahead.moves, view.interruptions)
     interrupted = f"{unloads} unloads, {topics} topics{clients} interrupted, {msgs} in+out/s moved"
     lines += ["", *wrapped(f"all cycles: {interrupted}", rest="  ")]
-    lines += [
-        f"  cycle {cell.number}: {counted(cell.unloads, 'unload')}, {counted(cell.topics, 'topic')}" for cell in busy
-    ]
+    for cell, cycle in zip(view.strip, view.ahead.cycles, strict=True):
+        if cell.unloads:
+            lines.append(f"  cycle {cell.number}: {counted(cell.unloads, 'unload')}, {counted(cell.topics, 'topic')}")
+            for move in next_cycle(cycle, view.interruptions).moves if cell.number > 1 else ():
+                lines += wrapped(move_text(move), first="    ", rest="      ")
     return [*lines, "", *(text for text, _ in compare_lines(compared, view, 78))]
 
 

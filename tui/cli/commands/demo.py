@@ -112,7 +112,7 @@ def _list(output: Output) -> None:
     if output.json:
         write_out(json_text(list_document(scripts)))
     else:
-        from tui.cli.commands.shed import scene_lines
+        from tui.cli.commands.brokers import scene_lines
 
         clusters = ["", "clusters, on the screen of brokers:", *scene_lines()]
         write_page([*list_lines(scripts), *clusters], ascii_only=output.ascii_only)

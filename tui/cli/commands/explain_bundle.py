@@ -88,7 +88,7 @@ def explain_bundle(
     from engine.balance.ahead.bundle_explained import explain_bundle as explained
     from engine.views.brokers.model import BrokersQuestion
     from engine.views.brokers.view import brokers_input, brokers_view
-    from tui.cli.commands.shed import inputs_of
+    from tui.cli.commands.brokers import inputs_of
 
     inputs, source = inputs_of(path, scene, max_input)
     given = brokers_input(inputs, pulsar, source)

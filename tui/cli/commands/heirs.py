@@ -114,7 +114,7 @@ def _of_brokers(
     )
     from engine.views.brokers.model import BrokersQuestion
     from engine.views.brokers.view import brokers_input
-    from tui.cli.commands.shed import inputs_of
+    from tui.cli.commands.brokers import inputs_of
 
     if what_if.commands or what_if.subscription is not None or what_if.about is not None:
         raise click.UsageError("--apply, --subscription and --topic are about consumers, not about brokers")

@@ -26,7 +26,6 @@ ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "suggest": ("engine.compare.suggestion:SuggestDocument",),
     "bundles": ("engine.views.bundles.document:BundlesDocument",),
     "brokers": ("engine.views.brokers.document:BrokersDocument",),
-    "shed": ("engine.views.brokers.document:ShedDocument",),
     "fleet-diff": ("engine.views.fleet.difference:FleetDiffDocument",),
     "check": ("tui.cli.commands.check:CheckDocument",),
     "plan": ("tui.cli.commands.plan:PlanDocument",),
