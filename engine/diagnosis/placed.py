@@ -38,7 +38,6 @@ def without_any_statistics(moments: Sequence[Moment]) -> list[Diagnosis]:
         *((("owners", len(set(owners.values()))),) if owners else ()),
         *((("bundles", sum(len(known.ranges) for known in snapshot.bundles.values())),) if snapshot.bundles else ()),
         *((("brokers", len(snapshot.living[1])),) if snapshot.living is not None else ()),
-        *((("settings", len(snapshot.configuration)),) if snapshot.configuration else ()),
     )
     cause = Cause(
         NO_STATISTICS,
@@ -69,8 +68,6 @@ def _shown(snapshot: Snapshot, owners: dict[str, str], names: Sequence[str]) -> 
     policies = len(snapshot.namespace_policies) + sum(map(len, snapshot.topic_policies.values()))
     if policies:
         yield f"{counted(policies, 'answer')} {_have(policies)} policies"
-    if snapshot.configuration:
-        yield f"{counted(len(snapshot.configuration), 'setting')} of brokers, which ringside lint judges"
 
 
 def _have(count: int) -> str:
@@ -94,6 +91,5 @@ def _fields(snapshot: Snapshot, owners: dict[str, str]) -> tuple[str, ...]:
     members = (
         ("brokerUrl", bool(owners)), ("topics", bool(snapshot.known_names)), ("boundaries", bool(snapshot.bundles)),
         ("brokers", snapshot.living is not None), ("policies", has_policies),
-        ("configuration", bool(snapshot.configuration)),
     )  # fmt: skip
     return tuple(name for name, is_known in members if is_known)
