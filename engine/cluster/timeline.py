@@ -24,6 +24,8 @@ from engine.errors import Rejection
 
 SNAPSHOT_EVERY: Final = 64
 """Steps between two kept states: scrubbing folds at most this many steps."""
+SCALABLE_EVERY: Final = 8
+"""The same with scalable topics, of which a step takes longer: each deals all segments anew."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -214,7 +216,8 @@ class Timeline:
         extends = self.is_tip(parent)
         branch = self.log[parent - 1].branch if extends else len(self.tips)
         depth = self.cursor + 1
-        snapshot = state if depth % SNAPSHOT_EVERY == 0 else None
+        every = SCALABLE_EVERY if state.scalable_topics else SNAPSHOT_EVERY
+        snapshot = state if depth % every == 0 else None
         step = Step(len(self.log) + 1, parent, depth, command, text, events, branch, snapshot)
         return replace(
             self,

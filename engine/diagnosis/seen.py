@@ -481,13 +481,16 @@ class MomentReadings(Struct, frozen=True):
     listed: Mapping[Key, Reading]
 
 
-def readings_of(moment: Moment) -> MomentReadings:
-    """All dispatchers that a moment shows. Internal topics and subscriptions of brokers are left out."""
+def readings_of(moment: Moment, *, by_topic: bool = False) -> MomentReadings:
+    """All dispatchers that a moment shows. Internal topics and subscriptions of brokers are left out.
+
+    ``by_topic``: segments without statistics of their own are seen as those of their scalable topic show them.
+    """
     full: dict[Key, Reading] = {}
     listed: dict[Key, Reading] = {}
     ledgers = moment.snapshot.ledgers
     waits = _waiting_segments(moment.snapshot)
-    for topic in (*moment.snapshot.topics.values(), *_segments_alone(moment.snapshot)):
+    for topic in (*moment.snapshot.topics.values(), *_segments_alone(moment.snapshot, by_topic)):
         into = listed if topic.kind == "broker-stats" else full
         for sub in topic.subscriptions:
             if not is_internal(topic.name, sub.name):
@@ -497,18 +500,22 @@ def readings_of(moment: Moment) -> MomentReadings:
     return MomentReadings(full, listed)
 
 
-def _segments_alone(snapshot: Snapshot) -> Iterator[TopicFacts]:
-    """The statistics of segments that no list of topics has; they are printed as those of a topic are."""
+def _segments_alone(snapshot: Snapshot, by_topic: bool) -> Iterator[TopicFacts]:
+    """Segments that no list of topics has, by their own statistics, else with ``by_topic`` by those of their topic."""
     for facts in snapshot.scalable.values():
         layout = facts.layout()
-        if layout is None or not facts.printed:
+        if layout is None or not (facts.printed or by_topic):
             continue
         from engine.admin.topics import decode_topic_stats
         from engine.scalable.model import backing_topic
+        from engine.scalable.reported import as_segment_statistics
 
-        for one, data in facts.printed.items():
-            name = backing_topic(facts.topic, layout.segments[one]) if one in layout.segments else ""
-            if name and name not in snapshot.topics:
+        for one, segment in layout.segments.items():
+            name = backing_topic(facts.topic, segment)
+            data = facts.printed.get(one)
+            if data is None and by_topic and facts.statistics is not None:
+                data = as_segment_statistics(facts.statistics, one)
+            if data is not None and name not in snapshot.topics:
                 topic = decode_topic_stats(data, name).good
                 if topic is not None:
                     yield topic

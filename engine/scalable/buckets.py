@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from engine.errors import Rejection
 from engine.hashing import utf16_order
@@ -55,8 +56,7 @@ def shown_hash(splits: Sequence[int], bucket: int) -> int:
     return splits[bucket - 1] if bucket else 1
 
 
-@dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(Struct, frozen=True):
     """A consumer attached to a shared segment, by the name it has there (``NAME-seg-ID``)."""
 
     name: str

@@ -7,10 +7,10 @@ the order moves nearly every segment. Messages of a child wait until all of its 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from engine.hashing import utf16_order
 from engine.memo import Remembered
@@ -100,16 +100,14 @@ def owners_in_columns(offsets: Ints, buckets: Ints, consumers: Ints, whole: Bool
     return first, owners
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """One segment of a consumer. ``buckets`` is how many the owners of a shared one divide, 0 for a whole segment."""
 
     segment_id: int
     buckets: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Deal:
+class Deal(Struct, frozen=True):
     """What a subscription's consumers were given, names in order, and the segments that wait for an ancestor."""
 
     grants: dict[str, tuple[Grant, ...]]

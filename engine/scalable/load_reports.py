@@ -7,8 +7,9 @@ threshold of the last record is never seen, and the time of the record says how 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 INTERVAL_SECONDS: Final = 10
 INTERVAL: Final = "scalableTopicLoadReportIntervalSeconds"
@@ -25,8 +26,7 @@ def interval_seconds(configuration: Mapping[str, str]) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """The four rates of a segment; what goes out is the sum over all subscriptions."""
 
     msg_rate_in: float = 0.0
@@ -38,8 +38,7 @@ class Rates:
         return self.msg_rate_in, self.byte_rate_in, self.msg_rate_out, self.byte_rate_out
 
 
-@dataclass(frozen=True, slots=True)
-class LoadRecord:
+class LoadRecord(Struct, frozen=True):
     """The rates as they were written last, and when."""
 
     rates: Rates

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from engine.scalable.load_reports import LoadRecord, Rates
-from engine.scalable.model import Kind, Layout
+from engine.scalable.model import Kind, Layout, attached_name
 from engine.scalable.settings import OVERRIDABLE, AutoScaleSettings, settings_in_force
 from engine.scalable.statistics import (
     QUEUE,
     STREAM,
     ListedSegment,
     SubscribedSegment,
+    TopicConsumer,
     TopicStatistics,
     TopicSubscription,
 )
@@ -109,6 +112,46 @@ def _above(layout: Layout, segment_id: int, searched: set[int]) -> set[int]:
 def seen_on(reported: TopicSubscription, segment_id: int) -> SubscribedSegment:
     """What is printed of a subscription on one segment, zeros where nothing is."""
     return reported.segments.get(str(segment_id), SubscribedSegment())
+
+
+def as_segment_statistics(statistics: TopicStatistics, segment_id: int) -> bytes:
+    """What the statistics of a topic say of one segment, in the form in which a broker prints those of a segment.
+
+    Permits and unacknowledged messages are printed as sums over segments, so they are known of consumers of one alone.
+    """
+    subscriptions: dict[str, object] = {}
+    for name, reported in statistics.subscriptions.items():
+        seen = reported.segments.get(str(segment_id))
+        if seen is None or is_reader(name):
+            continue
+        here = [one for one in reported.consumers if one.connected and segment_id in one.segmentIds]
+        type_ = "Key_Shared" if seen.consumerCount > 1 else "Exclusive"
+        printed: dict[str, object] = {
+            "type": "Shared" if reported.type == QUEUE else type_,
+            "msgBacklog": seen.msgBacklog,
+            "unackedMessages": seen.unackedMessages,
+            "msgRateOut": seen.msgRateOut,
+        }
+        if len(here) == seen.consumerCount:  # else who of them is attached, and not only dealt it, is unknown
+            printed["consumers"] = [_attached(one, segment_id) for one in here]
+        subscriptions[name] = printed
+    listed = statistics.layout.segments.get(str(segment_id))
+    load = listed.load if listed is not None else None
+    rates = {"msgRateIn": load.msgRateIn, "msgRateOut": load.msgRateOut} if load is not None else {}
+    return msgspec.json.encode({**rates, "subscriptions": subscriptions})
+
+
+def _attached(consumer: TopicConsumer, segment_id: int) -> dict[str, object]:
+    printed: dict[str, object] = {
+        "consumerName": attached_name(consumer.consumerName, segment_id),
+        "address": consumer.address,
+        "connectedSince": consumer.connectedSince,
+        "clientVersion": consumer.clientVersion,
+    }
+    if consumer.segmentIds == (segment_id,):
+        printed["availablePermits"] = consumer.availablePermits
+        printed["unackedMessages"] = consumer.unackedMessages
+    return printed
 
 
 def settings_of(statistics: TopicStatistics, max_buckets: int) -> AutoScaleSettings:

@@ -7,7 +7,9 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import ClassVar, TypeVar
 
 from tests.broker.jars import HERE, compiler
@@ -81,10 +83,10 @@ class ScalableClient(JavaClient):
         """Subscribe: "ok", or the class of the exception."""
         return self.answer(f"join {name} {topic} {subscription} {kind.lower()}")
 
-    def received(self, name: str) -> list[tuple[str | None, int]]:
-        """The keys that came since the last time, and the segment of each."""
-        pairs = (word.rpartition("@") for word in self.answer(f"received {name}").split()[1:])
-        return [(key[1:] if key != "-" else None, int(segment)) for key, _, segment in pairs]
+    def received(self, name: str) -> list[tuple[str | None, int, int]]:
+        """The keys that came since the last time, the segment of each, and its number among all that were sent."""
+        words = (word.rsplit("@", 2) for word in self.answer(f"received {name}").split()[1:])
+        return [(key[1:] if key != "-" else None, int(segment), int(number)) for key, segment, number in words]
 
     def hold(self, name: str) -> None:
         """Let a consumer acknowledge nothing from now on."""
@@ -108,25 +110,34 @@ _Client = TypeVar("_Client", bound=JavaClient)
 @contextmanager
 def java_client(kind: type[_Client], jars: Path, port: int) -> Iterator[_Client]:
     """A process of a Java client that is gone afterwards. Raises ``NoBrokerError`` where none can be had."""
-    with tempfile.TemporaryDirectory(prefix="ringside-client-") as folder:
-        path = f"{jars}{os.sep}*"
-        compiling = (java(), "-jar", str(compiler()), f"-{release().java}", "-nowarn", "-proc:none", "-cp")
-        listed = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
-        command = [*compiling, listed, "-d", folder, str(HERE / "java" / f"{kind.SOURCE}.java")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[-2000:]
-        quiet = Path(folder, "log4j2.xml")
-        quiet.write_text(QUIET)
-        command = [
-            *(java(), f"-Dlog4j2.configurationFile={quiet}", "-Xmx128m", "-XX:TieredStopAtLevel=1"),
-            *("-XX:+UseSerialGC", "-cp", f"{folder}{os.pathsep}{path}", kind.SOURCE, f"pulsar://127.0.0.1:{port}"),
-        ]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
-        try:
-            yield kind(process)
-        finally:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
+    with _COMPILING:
+        folder = _classes(kind.SOURCE, jars).name
+    command = [
+        *(java(), f"-Dlog4j2.configurationFile={folder}/log4j2.xml", "-Xmx128m", "-XX:TieredStopAtLevel=1"),
+        *("-XX:+UseSerialGC", "-cp", f"{folder}{os.pathsep}{jars}{os.sep}*", kind.SOURCE, f"pulsar://127.0.0.1:{port}"),
+    ]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+    try:
+        yield kind(process)
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+_COMPILING = Lock()
+
+
+@cache
+def _classes(source: str, jars: Path) -> tempfile.TemporaryDirectory[str]:
+    """The folder of the compiled client, gone with the tests."""
+    folder = tempfile.TemporaryDirectory(prefix="ringside-client-")
+    compiling = (java(), "-jar", str(compiler()), f"-{release().java}", "-nowarn", "-proc:none", "-cp")
+    listed = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
+    command = [*compiling, listed, "-d", folder.name, str(HERE / "java" / f"{source}.java")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    Path(folder.name, "log4j2.xml").write_text(QUIET)
+    return folder

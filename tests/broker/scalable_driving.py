@@ -42,11 +42,11 @@ from tests.broker.standalone import Broker, BrokerFailedError
 T = TypeVar("T")
 SETTLE_S: Final = 60.0
 """How long a broker and its clients may take to become what is expected."""
-REST_MS: Final = 5000
+LOOK_S: Final = 0.1
+REST_MS: Final = 2500
 """Until then the controller has found all drained segments without a backlog, and clients have followed."""
-AT_REST: Final = f"wait {REST_MS}"
-UNTIL_LATER_CHECKS: Final = "wait 40000"
-"""The controller looks 2, 6, 14 and 30 s after a change."""
+GENERATIONS: Final = 8
+"""So many generations of segments are drained, one after another; twice as long is less than the minute that prunes."""
 STUCK_S: Final = 20.0
 """After so long what did not change is not about to."""
 SENDER: Final = "sender"
@@ -84,10 +84,13 @@ class ScalableDriven:
         self.path = f"/admin/v2/scalable/{name}"
         self.consumers: dict[str, tuple[str, str]] = {}
         """Subscription and kind of each."""
+        self.holding: set[str] = set()
+        """The subscriptions whose consumers acknowledge nothing."""
         self.checked: Counter[str] = Counter()
         self.done: list[str] = []
         self._turn = 0
         """Messages without a key, which only the producer counts."""
+        self._sent = 0
         broker.admin("PUT", f"{self.path}?numInitialSegments={segments}")
         broker.admin("POST", f"{self.path}/autoScalePolicy", policy)
         client.produce(SENDER, self.topic)
@@ -115,6 +118,14 @@ class ScalableDriven:
         assert isinstance(command, Command), (line, command)
         return timeline.submit(command)
 
+    def at_rest(self, timeline: Timeline) -> Timeline:
+        """The topic when nothing changes any more, since consumers acknowledge what they are given."""
+        for _ in range(GENERATIONS):
+            for name in {of for of, kind in self.consumers.values() if kind == STREAM} - self.holding:
+                timeline = self.submitted(timeline, f"consumer ack all of {name}")[0]
+            timeline = self.submitted(timeline, f"wait {REST_MS}")[0]
+        return timeline
+
     # changes
 
     def split(self, segment: int, *, settles: bool = True) -> None:
@@ -137,9 +148,10 @@ class ScalableDriven:
             self.require("refusal", True, refused.message in str(error))
             return
         assert refused is None, f"{self.done}: {refused}"
-        self.require("layout", layout_facts(running_of(timeline).layout), layout_facts(self.reading().layout()))
+        kind = line.split()[1]
+        self.require(kind, layout_facts(running_of(timeline).layout), layout_facts(self.reading().layout()))
         if settles:
-            self._compare_deal(running_of(self.submitted(timeline, AT_REST)[0]))
+            self._compare_deal(running_of(self.at_rest(timeline)))
 
     def join(self, name: str, subscription: str, kind: str) -> None:
         word = " checkpoint" if kind == CHECKPOINT else ""
@@ -150,8 +162,8 @@ class ScalableDriven:
         self.consumers[name] = (subscription, kind)
         expected = layout_facts(running_of(timeline).layout)
         observed = self.settled(lambda: layout_facts(self.reading().layout()), lambda seen: seen == expected)
-        self.require("layout", expected, observed)
-        self._compare_deal(running_of(self.submitted(timeline, AT_REST)[0]))
+        self.require("join", expected, observed)
+        self._compare_deal(running_of(self.at_rest(timeline)))
 
     def join_scaling(self, name: str, subscription: str, kind: str) -> Step:
         """Join while nothing but a join lets the controller evaluate: it takes one of the predicted steps at once."""
@@ -171,7 +183,7 @@ class ScalableDriven:
         self.require("automatic step", layouts, observed, agrees=observed in layouts)
         step, after = found[layouts.index(observed)]
         self.require("reason", step.shown, self.reading().printed().autoScale.blockedReason or "")
-        self._compare_deal(passed(after, after.now_ms + REST_MS))
+        self._compare_deal(passed(after, after.now_ms + 2 * REST_MS))
         return step
 
     def split_undrained(self, segment: int, subscription: str) -> None:
@@ -179,22 +191,22 @@ class ScalableDriven:
         names = [name for name, (of, _) in self.consumers.items() if of == subscription]
         for name in names:
             self.client.hold(name)
+        self.holding.add(subscription)
         self.send(self.keys_of(segment, 3))
         line = f"segment split {segment}"
         timeline, refused = self.submitted(self.opened(), line)
         assert refused is None
         self.done.append(f"{line}, nothing acknowledged")
         self.broker.admin("POST", f"{self.path}/split/{segment}")
-        self.require("layout", layout_facts(running_of(timeline).layout), layout_facts(self.reading().layout()))
-        timeline = self.submitted(timeline, AT_REST)[0]
+        self.require("split", layout_facts(running_of(timeline).layout), layout_facts(self.reading().layout()))
+        timeline = self.at_rest(timeline)
         assert running_of(timeline).groups[subscription].coordinator.blocked
         self._compare_deal(running_of(timeline))
-        timeline = self.submitted(timeline, f"consumer ack all of {subscription}")[0]
-        timeline = self.submitted(timeline, UNTIL_LATER_CHECKS)[0]
         self.done.append("all acknowledge")
+        self.holding.remove(subscription)
         for name in names:
             self.client.acknowledge(name)
-        self._compare_deal(running_of(timeline))
+        self._compare_deal(running_of(self.at_rest(timeline)))
 
     def refused_join(self, name: str, subscription: str) -> None:
         """A newcomer that would share the segment of one that does not acknowledge leaves after half a minute."""
@@ -215,16 +227,18 @@ class ScalableDriven:
         others = [one for one in self.consumers if one != name]
         for other in others:
             self.client.hold(other)
+        self.holding.add(subscription)
         self.send([key for segment in self.reading().layout().active() for key in self.keys_of(segment.segment_id, 2)])
         timeline = self.submitted(self.opened(), f"consumer close {name} of {subscription}")[0]
         self.close(name)
         self.done.append(f"the others acknowledge after {hold_s} s")
         time.sleep(hold_s)
+        self.holding.remove(subscription)
         for other in others:
             self.client.acknowledge(other)
         timeline = self.submitted(timeline, f"wait {round(hold_s * 1000)}")[0]
         timeline = self.submitted(timeline, f"consumer ack all of {subscription}")[0]
-        running = running_of(self.submitted(timeline, AT_REST)[0])
+        running = running_of(self.at_rest(timeline))
         assert {one.what for one in running.log} >= {"stuck"}
         time.sleep(STUCK_S)
         self._compare_deal(running)
@@ -234,11 +248,11 @@ class ScalableDriven:
         timeline = self.opened()
         assert other.join(name, self.topic, subscription, STREAM) == "ok"
         timeline = self.submitted(timeline, f"consumer join {name} to {subscription}")[0]
-        self._compare_deal(running_of(self.submitted(timeline, AT_REST)[0]))
+        self._compare_deal(running_of(self.at_rest(timeline)))
         timeline = self.submitted(self.opened(), f"consumer lose {name} of {subscription}")[0]
         self.done.append(f"{name} is lost")
         other.kill()
-        self._compare_deal(running_of(self.submitted(timeline, AT_REST)[0]))
+        self._compare_deal(running_of(self.at_rest(timeline)))
         self.done.append("its grace period ends")
         time.sleep(GRACE_PERIOD_SECONDS)
         self._compare_deal(running_of(self.submitted(timeline, f"wait {GRACE_PERIOD_SECONDS * 1000 + REST_MS}")[0]))
@@ -263,7 +277,7 @@ class ScalableDriven:
         assert refused is None
         self.done.append(f"close {name}")
         self.client.close(name)
-        self._compare_deal(running_of(self.submitted(timeline, AT_REST)[0]))
+        self._compare_deal(running_of(self.at_rest(timeline)), "leave")
 
     def send(self, keys: Sequence[str | None]) -> None:
         """Messages: the segment of each, and who receives it."""
@@ -278,6 +292,7 @@ class ScalableDriven:
             for owner in owners:
                 comes[owner].append((key, segment))
         self._turn += sum(key is None for key in keys)
+        first, self._sent = self._sent, self._sent + len(keys)
         self.done.append(f"send {keys}")
         for key, predicted, observed in zip(keys, went, self.client.send(SENDER, keys), strict=True):
             self.require("segment of a key", (key, predicted), (key, observed))
@@ -285,7 +300,8 @@ class ScalableDriven:
 
         def received() -> dict[str, Received]:
             for name in got:
-                got[name] += self.client.received(name)
+                came = self.client.received(name)
+                got[name] += [(key, segment) for key, segment, number in came if number >= first]
             return in_order(got)
 
         expected = in_order(comes)
@@ -315,7 +331,7 @@ class ScalableDriven:
 
     # comparing
 
-    def _compare_deal(self, running: Running) -> None:
+    def _compare_deal(self, running: Running, what: str = "deal") -> None:
         # Nothing stores a CHECKPOINT group: after its last close brokers list it or not, by which thread is first.
         ended = {name for name, group in running.groups.items() if group.kind == CHECKPOINT and not group.names}
 
@@ -324,15 +340,13 @@ class ScalableDriven:
 
         expected = facts_of(statistics_of(running))
         observed = self.settled(lambda: facts_of(self.reading().printed()), lambda seen: seen == expected)
-        for name, facts in expected.items():
-            self.require("deal", facts, observed.get(name))
-        assert observed.keys() == expected.keys()
+        self.require(what, expected, observed)
 
     def settled(self, observe: Callable[[], T], accepts: Callable[[T], bool]) -> T:
         """What is observed once it is accepted, else what it is in the end."""
         until = time.monotonic() + SETTLE_S
         while not accepts(seen := observe()) and time.monotonic() < until:
-            time.sleep(0.05)
+            time.sleep(LOOK_S)
         return seen
 
     def require(self, what: str, predicted: object, observed: object, *, agrees: bool | None = None) -> None:
@@ -344,10 +358,9 @@ class ScalableDriven:
             last = self.reading()
             (folder / "record.json").write_bytes(last.record)
             (folder / "stats.json").write_bytes(last.statistics)
-            (folder / "steps.txt").write_text("\n".join(self.done))
-            raise AssertionError(
-                f"{what} after {self.done[-3:]}, see {folder}: predicted {predicted}, observed {observed}"
-            )
+            found = f"{what}: predicted {predicted}, observed {observed}"
+            (folder / "steps.txt").write_text("\n".join([*self.done, found]))
+            raise AssertionError(f"after {self.done[-3:]}, see {folder}: {found}")
 
 
 def candidates(running: Running) -> list[tuple[Step, Running]]:

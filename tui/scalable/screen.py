@@ -18,6 +18,7 @@ from engine.cluster.commands import AcknowledgeSegments, LeaveSegments, PassTime
 from engine.cluster.grammar.words import quote
 from engine.cluster.scalable.running import Happening
 from engine.cluster.state import find_scalable_topic
+from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.scalable.routing import hashes_of_key
 from engine.text import counted
@@ -38,7 +39,6 @@ from engine.views.scalable.dashboard import (
     SegmentLine,
     simulated_view,
 )
-from engine.views.scalable.model import ScalableView
 from engine.views.scalable.words import next_step_lines
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
@@ -288,18 +288,10 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
         self._show_answer("changes", str(self.segment))
 
     def action_diff(self) -> None:
-        if self._step_before() is None:
+        if self.store.shown.timeline.cursor == 0:
             self.complain("no step was taken yet that could be compared")
             return
         self._show_answer("diff")
-
-    def _step_before(self) -> ScalableView | None:
-        """The topic before the last step; None where there is no such step, or no topic then."""
-        timeline, topic = self.store.shown.timeline, self.now.status.topic
-        if timeline.cursor == 0:
-            return None
-        earlier = find_scalable_topic(timeline.state_at(timeline.cursor - 1), topic)
-        return simulated_view(earlier.running) if earlier is not None else None
 
     def action_heirs(self) -> None:
         if not self._marked_name:
@@ -345,8 +337,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
             case "ahead":
                 return partial(next_points, view)
             case "diff":
-                before = self._step_before()
-                return partial(step_points, before, view.view) if before is not None else tuple
+                return partial(_diff_points, self.store.shown.timeline, view)
             case "changes":
                 return partial(change_points, view, int(about))
         return partial(heir_points, view, about)
@@ -380,6 +371,15 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
             self.selected = numbers[0]
         else:
             self.complain(f"{text!r} is not a consumer of this subscription")
+
+
+def _diff_points(timeline: Timeline, now: ScalableDashboard) -> tuple[Point, ...]:
+    """What the last step changed. Folds the steps before it again, so it may take long."""
+    if timeline.cursor:
+        earlier = find_scalable_topic(timeline.state_at(timeline.cursor - 1), now.status.topic)
+        if earlier is not None:
+            return step_points(simulated_view(earlier.running), now.view)
+    return (Point("new", "no step before this one has the topic", main=True),)
 
 
 def remarks_of(points: Iterable[Point]) -> tuple[Remark, ...]:

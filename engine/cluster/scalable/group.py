@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import msgspec
+
 from engine.scalable.buckets import Attached, bucket_owners
 from engine.scalable.coordinator import (
     FIRST_DRAIN_CHECK_SECONDS,
@@ -31,8 +33,7 @@ Counts = Mapping[int, int]
 Holdings = Mapping[tuple[str, int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True):
     """Who is attached to a segment, in order of names.
 
     ``leaving`` has those that wait for acknowledgements before they leave, since when; ``stuck`` never will.
@@ -40,7 +41,7 @@ class Attachment:
 
     names: tuple[str, ...] = ()
     shared: bool = False
-    leaving: Mapping[str, int] = field(default_factory=dict)
+    leaving: Mapping[str, int] = msgspec.field(default_factory=dict)
     stuck: frozenset[str] = frozenset()
 
     def receiving(self) -> tuple[str, ...]:
@@ -72,10 +73,13 @@ class Group:
 
     def backlog(self, segment_id: int) -> int:
         """The messages on a segment that are not acknowledged."""
-        return sum(self.waiting.get(segment_id, {}).values()) + self.unacked(segment_id)
+        return self.undelivered(segment_id) + self.unacked(segment_id)
+
+    def undelivered(self, segment_id: int) -> int:
+        return sum(counts.values()) if (counts := self.waiting.get(segment_id)) else 0
 
     def unacked(self, segment_id: int) -> int:
-        return sum(self.held.get(segment_id, {}).values())
+        return sum(held.values()) if (held := self.held.get(segment_id)) else 0
 
     def unacked_by_name(self) -> dict[str, int]:
         """What consumers hold, of those that hold anything. O(segments + attached consumers)."""
@@ -126,17 +130,23 @@ def joined(group: Group, name: str, now_ms: int) -> Group:
     return settled(came if back else checking(came, now_ms), now_ms)
 
 
-def left(group: Group, name: str, now_ms: int) -> Group:
-    """A consumer is gone for good: its segments are dealt again at once."""
-    return settled(
-        replace(
-            group,
-            coordinator=group.coordinator.unregister(name),
-            lost_ms={one: time for one, time in group.lost_ms.items() if one != name},
-            joining_ms={one: time for one, time in group.joining_ms.items() if one != name},
-        ),
-        now_ms,
+def left(group: Group, name: str, now_ms: int, *, closed: bool = True) -> Group:
+    """A consumer is gone for good: its segments are dealt again at once.
+
+    With the last one that closes the controller forgets the subscription, and the next one has to wait until drained
+    segments are found again; after a lost connection it remembers them.
+    """
+    coordinator = group.coordinator.unregister(name)
+    if closed and not coordinator.sessions:
+        coordinator = Coordinator(coordinator.layout, coordinator.drain_rule, coordinator.checkpoint)
+    gone = replace(
+        group,
+        coordinator=coordinator,
+        next_check_ms=group.next_check_ms if coordinator.sessions else None,
+        lost_ms={one: time for one, time in group.lost_ms.items() if one != name},
+        joining_ms={one: time for one, time in group.joining_ms.items() if one != name},
     )
+    return settled(gone, now_ms)
 
 
 def lost(group: Group, name: str, now_ms: int) -> Group:
@@ -152,9 +162,11 @@ def lost(group: Group, name: str, now_ms: int) -> Group:
 
 def with_layout(group: Group, layout: Layout, now_ms: int) -> Group:
     """The subscription after a change of the layout; what waits on segments that are not listed any more is gone."""
+    known = group.coordinator
     listed = replace(
         group,
-        coordinator=group.coordinator.with_layout(layout),
+        # What the controller has forgotten does not wait for drained segments.
+        coordinator=known.with_layout(layout) if known.present is not None else replace(known, layout=layout),
         waiting={one: counts for one, counts in group.waiting.items() if one in layout.segments},
         held={one: counts for one, counts in group.held.items() if one in layout.segments},
     )
@@ -213,21 +225,21 @@ def settled(group: Group, now_ms: int) -> Group:
     attached: dict[int, Attachment] = {}
     for segment_id in sorted({*wishes, *group.attached}):
         names, shared = wishes.get(segment_id, ((), False))
-        holders = {owner for owner, _ in group.held.get(segment_id, ())}
-        present = tuple(name for name in names if name in connected)
-        if group.kind != "STREAM":
-            now = Attachment(present, shared)
-        else:
-            before = group.attached.get(segment_id, Attachment())
-            now = _attachment(before, Attachment(present, shared), holders, connected, now_ms)
+        now = Attachment(tuple(name for name in names if name in connected), shared)
+        before = group.attached.get(segment_id)
+        if before is not None and before != now and group.kind == "STREAM":
+            holders = {owner for owner, _ in group.held.get(segment_id, ())}
+            now = _attachment(before, now, holders, connected, now_ms)
         if now.names:
             attached[segment_id] = now
-    there = {(name, one) for one, now in attached.items() for name in now.names}
     joining = {
         name: since
         for name, since in group.joining_ms.items()
         if group.kind == "STREAM"
-        and any((name, grant.segment_id) not in there for grant in group.coordinator.grants(name))
+        and any(
+            grant.segment_id not in attached or name not in attached[grant.segment_id].names
+            for grant in group.coordinator.grants(name)
+        )
     }
     return _delivered(replace(group, attached=attached, joining_ms=joining))
 

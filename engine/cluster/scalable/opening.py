@@ -202,23 +202,20 @@ def _printed(group: Group) -> TopicSubscription:
     coordinator = group.coordinator
     blocked = set(coordinator.blocked) if group.kind == "STREAM" else set()
     unacked = group.unacked_by_name()
-    attached: dict[str, list[int]] = {}
+    present = coordinator.present
+    grants = present.grants if present is not None and group.kind != "QUEUE" else {}
+    ids = {name: dict.fromkeys(one.segment_id for one in grants.get(name, ())) for name in coordinator.sessions}
     for segment_id, attachment in group.attached.items():
         for name in attachment.names:
-            attached.setdefault(name, []).append(segment_id)
-    consumers = []
-    for name, connected in coordinator.sessions.items():
-        dealt = [grant.segment_id for grant in coordinator.grants(name)] if group.kind != "QUEUE" else []
-        ids = tuple(dict.fromkeys((*dealt, *attached.get(name, ()))))
-        consumers.append(TopicConsumer(name, connected, ids, unackedMessages=unacked.get(name, 0)))
+            ids[name][segment_id] = None
     segments = {}
     for segment_id in coordinator.layout.segments:
-        backlog, there = group.backlog(segment_id), group.attached.get(segment_id, Attachment())
+        there, held = group.attached.get(segment_id), group.unacked(segment_id)
         segments[str(segment_id)] = SubscribedSegment(
-            backlog,
-            unackedMessages=group.unacked(segment_id),
+            held + group.undelivered(segment_id),
+            unackedMessages=held,
             blocked=segment_id in blocked,
-            consumerCount=len(there.names),
+            consumerCount=len(there.names) if there is not None else 0,
         )
     return TopicSubscription(
         type="QUEUE" if group.kind == "QUEUE" else "STREAM",
@@ -226,7 +223,10 @@ def _printed(group: Group) -> TopicSubscription:
         unackedMessages=sum(unacked.values()),
         uncoveredSegmentIds=None if group.kind == "CHECKPOINT" else (),
         segments=segments,
-        consumers=tuple(consumers),
+        consumers=tuple(
+            TopicConsumer(name, connected, tuple(ids[name]), unackedMessages=unacked.get(name, 0))
+            for name, connected in coordinator.sessions.items()
+        ),
     )
 
 

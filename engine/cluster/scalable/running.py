@@ -242,11 +242,10 @@ def _given(running: Running, counts: Mapping[int, Counts]) -> dict[str, Group]:
 def join(running: Running, subscription: str, name: str, kind: Kind) -> Running | Rejection:
     """A consumer joins; the scaling is evaluated at once."""
     group = running.groups.get(subscription)
-    if group is None:
-        sealed = frozenset(one.segment_id for one in running.layout.segments.values() if not one.active)
-        # A new subscription begins behind what is there: of sealed segments it has nothing to read.
-        coordinator = Coordinator(running.layout, kind == "STREAM", kind == "CHECKPOINT", drained=sealed)
-        group = Group(kind, coordinator)
+    if group is None or (not group.names and group.kind != kind):
+        # Nothing stores the kind of a subscription, which is that of its consumers.
+        coordinator = Coordinator(running.layout, kind == "STREAM", kind == "CHECKPOINT")
+        group = Group(kind, coordinator) if group is None else replace(group, kind=kind, coordinator=coordinator)
     elif group.kind != kind:
         message = f"{subscription} is a {group.kind} subscription"
         return Rejection("IllegalArgumentException", message, "subscription", 409)
@@ -353,7 +352,7 @@ def _group_at(running: Running, subscription: str) -> Running:
     said: list[Happening] = []
     for name, since in group.lost_ms.items():
         if now_ms - since >= GRACE_PERIOD_SECONDS * 1000:
-            group = left(group, name, now_ms)
+            group = left(group, name, now_ms, closed=False)
             said.append(Happening(now_ms, "expired", (), subscription, (name,), by_itself=True))
     if group.next_check_ms is not None and group.next_check_ms <= now_ms:
         group = checked(group, now_ms)

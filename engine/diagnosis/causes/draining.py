@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Final
 
+from engine.admin.facts import NOT_REPORTED
 from engine.diagnosis.model import Cause, Judgement, Verdict, natural, worst_of
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.text import counted, joined
@@ -175,8 +176,8 @@ def segment_waits(seen: SubscriptionSeen) -> Judgement:
         rest = known.backlog if known is not None else 0
         wait = f"{counted(dispatcher.backlog, 'message')} wait until {older} is read to its end"
         verdict, why, fix = Verdict.SLOWS, "", "nothing: the next drain check, up to 15 minutes away, sees it"
-        if known is None:
-            why, fix = ", of which the answers have no statistics", f"look at {older}"
+        if known is None or (rest and known.sub.consumers is NOT_REPORTED):
+            why, fix = ", and the answers do not say who reads that", f"look at {older}"
         elif rest and not names:
             verdict = Verdict.BLOCKS
             why, fix = f", where {counted(rest, 'message')} are left and nobody is connected", "start a consumer"

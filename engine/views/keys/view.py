@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.grammar.text import ranges_text
+from engine.cluster.grammar.forms import ranges_text
 from engine.cluster.keys.state import KeyConsumerJoined, KeySubscription, SharingMode
 from engine.cluster.state import subscription_keys
 from engine.cluster.timeline import Timeline

@@ -5,10 +5,12 @@ As opened, everything is as brokers printed it; from the first step on it is wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Final
+
+from msgspec import Struct, structs
 
 from engine.admin.moments import Moment
 from engine.admin.scalable import ScalableFacts
@@ -18,7 +20,7 @@ from engine.cluster.scalable.running import Happening, Running, passed
 from engine.cluster.state import find_scalable_topic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.memo import Remembered
+from engine.memo import LazyRows, Remembered
 from engine.text import joined
 from engine.views.failover.model import Notice, TimelineView
 from engine.views.failover.table import letter_tag
@@ -49,8 +51,7 @@ class ScalableStatus:
     as_reported: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """An active segment on the ring, with numbers of consumers.
 
     ``dealt`` has the consumer of each bucket, one for a whole segment, none while it waits. ``reading`` are those that
@@ -65,8 +66,7 @@ class Piece:
     waits: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TreeSegment:
+class TreeSegment(Struct, frozen=True):
     """A segment in the family tree: ``generation`` is 0 for one without listed parents.
 
     ``consumers`` are numbers; a sealed segment that somebody still reads has them, too.
@@ -82,8 +82,7 @@ class TreeSegment:
     consumers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentLine:
+class SegmentLine(Struct, frozen=True):
     segment: Annotated[int, about("The segment's id."), Column("segment", Kind.COUNT, 0)]
     range: Annotated[str, about("Its hashes, of 0000 to ffff."), Column("range", Kind.WORD, 2)]
     state: Annotated[str, about("Active, waiting, draining, or sealed and drained."), Column("state", Kind.WORD, 1)]
@@ -104,8 +103,7 @@ class SegmentLine:
     owner: Annotated[str, about("The broker that owns it."), Column("broker", Kind.NAME, 9)]
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerLine:
+class ConsumerLine(Struct, frozen=True):
     number: int
     tag: Annotated[str, about("Its letter."), Column("", Kind.WORD, 0)]
     name: Annotated[str, about("Its name."), Column("consumer", Kind.NAME, 1)]
@@ -128,7 +126,7 @@ class ScalableDashboard:
     subscription: SubscriptionRow | None
     pieces: tuple[Piece, ...]
     tree: tuple[TreeSegment, ...]
-    segments: tuple[SegmentLine, ...]
+    segments: Sequence[SegmentLine]
     consumers: tuple[ConsumerLine, ...]
     happenings: tuple[Happening, ...]
     running: Running
@@ -140,7 +138,7 @@ class Drawn:
 
     pieces: tuple[Piece, ...]
     tree: tuple[TreeSegment, ...]
-    segments: tuple[SegmentLine, ...]
+    segments: Sequence[SegmentLine]
     consumers: tuple[ConsumerLine, ...]
 
 
@@ -231,11 +229,11 @@ def _with_stuck(view: ScalableView, running: Running) -> ScalableView:
     rows = []
     for row in view.subscriptions:
         consumers = tuple(
-            replace(one, stuck=tuple(at for at in one.losing if (row.name, one.name, at) in stuck))
+            structs.replace(one, stuck=tuple(at for at in one.losing if (row.name, one.name, at) in stuck))
             for one in row.consumers
         )
-        rows.append(replace(row, consumers=consumers))
-    return replace(view, subscriptions=tuple(rows))
+        rows.append(structs.replace(row, consumers=consumers))
+    return structs.replace(view, subscriptions=tuple(rows))
 
 
 def _reported_view(running: Running, moment: Moment, before: Moment | None) -> ScalableView:
@@ -259,9 +257,9 @@ def _new_drawn(segments: tuple[SegmentRow, ...], row: SubscriptionRow | None, kn
     waiting = {wait.segment for wait in row.waits} if row is not None else set()
     undrained = {wait.ancestor for wait in row.waits} if row is not None else set()
     return Drawn(
-        _pieces(segments, row, numbers),
+        _pieces(segments, row, numbers, readers),
         _tree(segments, waiting, undrained, readers),
-        tuple(_segment_line(one, waiting, undrained, readers) for one in segments),
+        LazyRows(len(segments), lambda at: _segment_line(segments[at], waiting, undrained, readers)),
         tuple(_consumer_line(one, numbers) for one in consumers),
     )
 
@@ -294,9 +292,12 @@ def _dealt(row: SubscriptionRow | None, numbers: Mapping[str, int]) -> dict[int,
 
 
 def _pieces(
-    segments: tuple[SegmentRow, ...], row: SubscriptionRow | None, numbers: Mapping[str, int]
+    segments: tuple[SegmentRow, ...],
+    row: SubscriptionRow | None,
+    numbers: Mapping[str, int],
+    readers: Mapping[int, tuple[int, ...]],
 ) -> tuple[Piece, ...]:
-    dealt, readers = _dealt(row, numbers), _readers(row, numbers)
+    dealt = _dealt(row, numbers)
     ancestors: dict[int, list[int]] = {}
     for wait in row.waits if row is not None else ():
         ancestors.setdefault(wait.segment, []).append(wait.ancestor)

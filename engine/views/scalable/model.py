@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
+
+from msgspec import Struct
 
 from engine.answer import about
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentRow:
+class SegmentRow(Struct, frozen=True):
     id: Annotated[int, about("The segment's id; ids rise, and are never used again.")]
     start: Annotated[int, about("Its first hash, 0 to 65535.")]
     end: Annotated[int, about("Its last hash.")]
@@ -31,16 +31,14 @@ class SegmentRow:
     backlog: Annotated[int | None, about("Messages of all subscriptions that are not acknowledged.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     segment: Annotated[int, about("The segment's id.")]
     buckets: Annotated[int, about("Buckets that its owners divide; 0: the consumer has the segment whole.")]
     first_bucket: Annotated[int | None, about("The first bucket this consumer has of a shared segment.")]
     last_bucket: Annotated[int | None, about("The last one; null where it has none, or the segment whole.")]
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerRow:
+class ConsumerRow(Struct, frozen=True):
     name: Annotated[str, about("The consumer's name.")]
     connected: Annotated[bool, about("False within the grace period after a lost connection.")]
     computed: Annotated[tuple[Share, ...] | None, about("What the controller deals to it; null for QUEUE consumers.")]
@@ -55,8 +53,7 @@ class ConsumerRow:
 WaitReason = Literal["backlog", "no_consumer", "drain_check"]
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     segment: Annotated[int, about("The segment that nobody is given yet.")]
     ancestor: Annotated[int, about("A segment that has to be read to its end first.")]
     backlog: Annotated[int, about("What is not acknowledged there.")]
@@ -70,8 +67,7 @@ class Wait:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionRow:
+class SubscriptionRow(Struct, frozen=True):
     name: Annotated[str, about("The subscription.")]
     type: Annotated[
         Literal["STREAM", "CHECKPOINT", "QUEUE"],
@@ -85,15 +81,13 @@ class SubscriptionRow:
     waits: Annotated[tuple[Wait, ...], about("What waits for which ancestor, and why that is not drained.")]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyOwner:
+class KeyOwner(Struct, frozen=True):
     subscription: Annotated[str, about("The subscription.")]
     consumer: Annotated[str | None, about("Who gets the key; null while the segment waits, or nobody has it.")]
     waits_for: Annotated[tuple[int, ...], about("Ancestors that have to be drained first.")]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRow:
+class KeyRow(Struct, frozen=True):
     key: Annotated[str, about("The key.")]
     hash: Annotated[int, about("Its Murmur3 hash, 32 bit, unsigned.")]
     segment_hash: Annotated[int, about("The high half, which decides the segment.")]
@@ -107,23 +101,20 @@ class KeyRow:
 Action = Literal["none", "split", "merge", "rebucket", "blocked"]
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(Struct, frozen=True):
     action: Annotated[Action, about("What happens.")]
     segments: Annotated[tuple[int, ...], about("The segments it happens to.")]
     buckets: Annotated[int, about("Of a rebucket: the buckets of each successor; else 0.")]
     reason: Annotated[str, about("Why, in Pulsar's word; empty where there is nothing to do.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Cooldowns:
+class Cooldowns(Struct, frozen=True):
     split: Annotated[float | None, about("Seconds until a split is possible; null if the time is unknown.")]
     merge: Annotated[float | None, about("Seconds until a merge is possible.")]
     rebucket: Annotated[float | None, about("Seconds until a rebucket is possible.")]
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(Struct, frozen=True):
     enabled: Annotated[bool, about("Whether the topic is scaled automatically.")]
     steps: Annotated[
         tuple[StepRow, ...],
@@ -138,8 +129,7 @@ class NextStep:
     cooldowns: Annotated[Cooldowns, about("How long each step has to wait yet.")]
 
 
-@dataclass(frozen=True, slots=True)
-class ScalableView:
+class ScalableView(Struct, frozen=True):
     FORMAT: ClassVar[str] = "ringside.scalable/1"
     topic: Annotated[str, about("The full name.")]
     time_ms: Annotated[int | None, about("When it was read, in epoch milliseconds; null if unknown.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 from engine.admin.moments import Moment
@@ -201,7 +201,7 @@ def _segment_row(
         buckets=segment.buckets,
         parents=segment.parent_ids,
         children=segment.child_ids,
-        topic=backing_topic(topic, segment),
+        topic=listed.name or backing_topic(topic, segment),
         owner=listed.ownerBroker,
         created_ms=segment.created_at_ms if segment.created_at_ms > 0 else None,
         msg_rate_in=msg_in,
@@ -305,8 +305,10 @@ def _blocking(layout: Layout, segment_id: int, drained: Collection[int]) -> tupl
     return tuple(one for one in sorted(layout.ancestors(segment_id)) if one != segment_id and one not in drained)
 
 
-def _blocking_some(layout: Layout, segment_id: int, drained: Collection[int], root: int | None) -> tuple[int, ...]:
-    """The ancestors that are not drained, oldest first; of many one that does not wait, and some of the nearest."""
+def _blocking_some(
+    layout: Layout, segment_id: int, drained: Collection[int], roots: Callable[[], Mapping[int, int]]
+) -> tuple[int, ...]:
+    """The ancestors that are not drained, oldest first; of many the root and some of the nearest."""
     found: dict[int, None] = {}
     generation = [segment_id]
     while generation and len(found) < MOST_ANCESTORS:
@@ -314,23 +316,23 @@ def _blocking_some(layout: Layout, segment_id: int, drained: Collection[int], ro
         generation = [one for one in above if one in layout.segments and one not in found][:MOST_ANCESTORS]
         found.update(dict.fromkeys(generation))
     nearest = [one for one in found if one not in drained and one != segment_id]
-    if generation and root is not None:
+    if generation and (root := roots().get(segment_id)) is not None:
         nearest = [root, *(one for one in nearest if one != root)][:SHOWN_ANCESTORS]
     return tuple(sorted(nearest))
 
 
 def _waits(subscription: Dealt, layout: Layout) -> tuple[Wait, ...]:
-    if subscription.deal is None or subscription.kind != STREAM:
+    if subscription.deal is None or subscription.kind != STREAM or not subscription.deal.waiting:
         return ()
     reported = subscription.reported
-    roots = held_back_by(layout, subscription.drained)
+    roots = cache(partial(held_back_by, layout, subscription.drained))
     holders: dict[int, list[str]] = {}
     for consumer in reported.consumers:
         for segment_id in consumer.segmentIds:
             holders.setdefault(segment_id, []).append(consumer.consumerName)
     waits: list[Wait] = []
     for segment_id in subscription.deal.waiting:
-        for ancestor in _blocking_some(layout, segment_id, subscription.drained, roots.get(segment_id)):
+        for ancestor in _blocking_some(layout, segment_id, subscription.drained, roots):
             seen = seen_on(reported, ancestor)
             who = tuple(holders.get(ancestor, ()))
             reason: WaitReason = "backlog"

@@ -2,6 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -9,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.pulsar.client.api.v5.CheckpointConsumer;
 import org.apache.pulsar.client.api.v5.Message;
 import org.apache.pulsar.client.api.v5.MessageId;
@@ -23,7 +25,8 @@ import org.apache.pulsar.client.api.v5.schema.Schema;
  * Producers and consumers of the v5 client, one client each, driven by lines on stdin; each is answered by one line.
  * produce NAME TOPIC; keys NAME KEY...: the segment that each went to, where a key is "=KEY" and "-" has none; load NAME
  * RATE KEY...: messages of these keys in turn from now on, none at rate 0; join NAME TOPIC SUBSCRIPTION
- * stream|checkpoint: "ok" or the exception; received NAME: KEY@SEGMENT of what came since the last time; hold NAME: no
+ * stream|checkpoint: "ok" or the exception; received NAME: KEY@SEGMENT@NUMBER of what came since the last time, where a
+ * producer counts its messages from 0; hold NAME: no
  * acknowledgements from now on; ack NAME: all that came, and from now on; close NAME.
  */
 public class Scalable {
@@ -90,6 +93,7 @@ public class Scalable {
 
     private static final class Sender {
         private final Producer<byte[]> producer;
+        private final AtomicLong sent = new AtomicLong();
         private volatile int perSecond;
         private volatile List<String> keys = List.of();
         private Thread loading;
@@ -102,13 +106,17 @@ public class Scalable {
         List<String> send(List<String> these) throws PulsarClientException {
             List<String> segments = new ArrayList<>();
             for (String key : these) {
-                var message = producer.newMessage().value(new byte[100]);
+                var message = producer.newMessage().value(value());
                 if (key.startsWith("=")) {
                     message.key(key.substring(1));
                 }
                 segments.add(String.valueOf(segmentOf(message.send())));
             }
             return segments;
+        }
+
+        private byte[] value() {
+            return ByteBuffer.allocate(100).putLong(sent.getAndIncrement()).array();
         }
 
         void load(int rate, List<String> these) {
@@ -129,7 +137,7 @@ public class Scalable {
                 try {
                     if (rate > 0) {
                         String key = keys.get(at % keys.size());
-                        producer.async().newMessage().value(new byte[100]).key(key.substring(1)).send();
+                        producer.async().newMessage().value(value()).key(key.substring(1)).send();
                     }
                     Thread.sleep(Math.max(0, (next - System.nanoTime()) / 1_000_000));
                 } catch (InterruptedException error) {
@@ -183,7 +191,8 @@ public class Scalable {
 
         private synchronized void came(Message<byte[]> message) {
             last = message.id();
-            received.add(message.key().map(key -> "=" + key).orElse("-") + "@" + segmentOf(last));
+            received.add(message.key().map(key -> "=" + key).orElse("-") + "@" + segmentOf(last)
+                    + "@" + ByteBuffer.wrap(message.value()).getLong());
             if (acknowledges && stream != null) {
                 stream.acknowledgeCumulative(last);
             }
@@ -198,7 +207,7 @@ public class Scalable {
                     }
                 } catch (PulsarClientException error) {
                     if (open) {
-                        received.add(error.getClass().getSimpleName() + "@-1");
+                        received.add(error.getClass().getSimpleName() + "@-1@-1");
                     }
                     return;
                 }

@@ -138,6 +138,32 @@ def test_a_lost_connection_keeps_its_segments_for_the_grace_period() -> None:
     assert group(back).backlog(1) == group(timeline).backlog(1)
 
 
+def test_a_controller_forgets_what_is_drained_with_the_last_close_and_not_with_the_last_lost_connection() -> None:
+    drained = after(*ONE, KEYS, "segment split 0", "consumer join late to t", "wait 2000")
+    assert (reads(drained), reads(drained, "t")) == ({0: ("a",)}, {1: ("late",), 2: ("late",)})
+    closed = after("consumer close late of t", timeline=drained)
+    assert (reads(closed, "t"), group(closed, "t").coordinator.blocked) == ({}, ())
+    assert group(after("segment split 1", timeline=closed), "t").coordinator.blocked == ()
+    back = after("consumer join b to t", timeline=closed)
+    assert (reads(back, "t"), group(back, "t").coordinator.blocked) == ({0: ("b",)}, (1, 2))
+    assert reads(after("wait 2000", timeline=back), "t") == {1: ("b",), 2: ("b",)}
+    expired = after("consumer lose late of t", "wait 60000", timeline=drained)
+    assert 0 in running(expired).layout.segments, "the other subscription has a backlog"
+    assert group(expired, "t").names == ()
+    assert reads(after("consumer join b to t", timeline=expired), "t") == {1: ("b",), 2: ("b",)}
+
+
+def test_the_kind_of_a_subscription_is_that_of_its_consumers() -> None:
+    """A broker prints QUEUE for one that nobody consumes."""
+    left = after(*ONE, KEYS, "consumer close a of s")
+    queue = after("consumer join q queue to s", timeline=left)
+    assert (group(queue).kind, group(queue).backlog(0)) == ("QUEUE", 8)
+    assert refusal("consumer join b checkpoint to s", queue) == "IllegalArgumentException"
+    again = after("consumer close q of s", "consumer join b to s", timeline=queue)
+    assert (group(again).kind, group(again).backlog(0)) == ("STREAM", 8)
+    assert group(again).numbers == {"a": 0, "q": 1, "b": 2}
+
+
 def test_the_fifth_consumer_of_an_idle_segment_rebuckets_it() -> None:
     timeline = after(*ONE, *(f"consumer join {name} to s" for name in "bcd"))
     assert [one.buckets for one in running(timeline).layout.active()] == [4]

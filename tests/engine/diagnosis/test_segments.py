@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any
 
 import pytest
 
 from engine.diagnosis.findings import findings_of
 from engine.diagnosis.model import Diagnosis, Verdict
+from engine.diagnosis.seen import readings_of, subscriptions_seen
+from engine.diagnosis.why import diagnose_all, why
 from engine.lint import Severity
-from tests.engine.diagnosis.answers import Stats, consumer, diagnosed, stats
+from tests.engine.diagnosis.answers import Stats, consumer, diagnosed, moments, stats
 
 SCALABLE = "admin/v2/scalable/t/n/x"
 BROKER_STATS = "admin/v2/broker-stats/topics"
@@ -52,6 +55,26 @@ def test_segments_are_enough_without_a_list_of_topics() -> None:
         assert (one.verdict, one.by, one.topics, one.waiting) == (Verdict.SLOWS, ("a-seg-0",), 2, 40)
     del alone[f"{SCALABLE}/segments/1/stats"]["subscriptions"]["s"]["msgBacklog"]
     assert waits(diagnosed(alone)).waiting == 20, "an unknown backlog is not counted"
+
+
+def test_the_statistics_of_the_topic_alone_are_enough() -> None:
+    shown = answers(held(30, "a"))
+    alone = {f"{SCALABLE}/stats": copy.deepcopy(shown[f"{SCALABLE}/stats"])}
+    topic = alone[f"{SCALABLE}/stats"]["subscriptions"]["s"]
+    topic["segments"]["0"] |= {"msgBacklog": 30, "consumerCount": 1}
+
+    def cause() -> Any:
+        seen = subscriptions_seen(moments(alone), partial(readings_of, by_topic=True))
+        (diagnosis,) = diagnose_all(seen)
+        return waits(diagnosis)
+
+    one = cause()
+    assert (one.verdict, one.by, one.topics, one.waiting) == (Verdict.SLOWS, ("a-seg-0",), 2, 40)
+    topic["segments"]["0"]["consumerCount"], topic["consumers"] = 0, []
+    assert (cause().verdict, cause().by) == (Verdict.BLOCKS, ())
+    topic["segments"]["0"]["consumerCount"] = 1
+    assert (cause().verdict, cause().by) == (Verdict.SLOWS, ()), "somebody whom the answers do not name"
+    assert not [each for each in why(moments(alone)) if each.subscription]
 
 
 def held(backlog: int, *names: str) -> Stats:

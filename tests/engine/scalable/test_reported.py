@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from typing import Any
 
 import pytest
 
@@ -11,8 +13,18 @@ from engine.ranges import HashRange
 from engine.scalable.dealing import deal
 from engine.scalable.layout import first_layout, merge, rebucket, split
 from engine.scalable.model import Layout, Segment, SegmentState
-from engine.scalable.reported import held_back_by, known_drained
-from engine.scalable.statistics import SubscribedSegment, TopicConsumer, TopicSubscription
+from engine.scalable.reported import as_segment_statistics, held_back_by, known_drained
+from engine.scalable.statistics import (
+    QUEUE,
+    STREAM,
+    ListedLayout,
+    ListedSegment,
+    SegmentLoad,
+    SubscribedSegment,
+    TopicConsumer,
+    TopicStatistics,
+    TopicSubscription,
+)
 
 
 def grown(seed: int, changes: int) -> Layout:
@@ -138,3 +150,50 @@ def test_segments_that_descend_from_each_other_end() -> None:
     assert known_drained(layout, reported) == frozenset()
     assert held_back_by(layout, frozenset()) == {}
     assert deal(layout, ["a"], ()).waiting == tuple(range(9))
+
+
+def test_what_statistics_of_a_topic_say_of_one_segment() -> None:
+    a = TopicConsumer("a", True, (0,), unackedMessages=4, availablePermits=9, address="/1.2.3.4:5")
+    b = TopicConsumer("b", True, (0, 1), unackedMessages=7, availablePermits=8)
+    gone = TopicConsumer("c", False, (1,))
+    stream = TopicSubscription(
+        STREAM,
+        segments={
+            "0": SubscribedSegment(12, unackedMessages=3, msgRateOut=1.5, consumerCount=2),
+            "1": SubscribedSegment(2, consumerCount=1),
+            "2": SubscribedSegment(1, consumerCount=1),
+        },
+        consumers=(a, b, gone),
+    )
+    statistics = TopicStatistics(
+        layout=ListedLayout(segments={"0": ListedSegment(load=SegmentLoad(2.5, 0.0, 3.5))}),
+        subscriptions={
+            "s": stream,
+            "q": TopicSubscription(QUEUE, segments={"0": SubscribedSegment(5)}),
+            "reader-1": TopicSubscription(QUEUE, segments={"0": SubscribedSegment(5)}),
+        },
+    )
+
+    def said(segment: int) -> dict[str, Any]:
+        printed: dict[str, Any] = json.loads(as_segment_statistics(statistics, segment))
+        return printed
+
+    first = said(0)
+    assert (first["msgRateIn"], first["msgRateOut"], first["subscriptions"].keys()) == (2.5, 3.5, {"s", "q"})
+    shared = first["subscriptions"]["s"]
+    assert [shared[key] for key in ("type", "msgBacklog", "unackedMessages", "msgRateOut")] == [
+        "Key_Shared",
+        12,
+        3,
+        1.5,
+    ]
+    known, unknown = shared["consumers"]
+    assert (known["consumerName"], known["address"]) == ("a-seg-0", "/1.2.3.4:5")
+    assert (known["availablePermits"], known["unackedMessages"]) == (9, 4)
+    assert unknown.keys() == {"consumerName", "address", "connectedSince", "clientVersion"}, "sums over two segments"
+    assert (first["subscriptions"]["q"]["type"], first["subscriptions"]["q"]["consumers"]) == ("Shared", [])
+    second = said(1)
+    assert second.keys() == {"subscriptions"}, "no load record, no rates"
+    assert second["subscriptions"]["s"]["type"] == "Exclusive"
+    assert [one["consumerName"] for one in second["subscriptions"]["s"]["consumers"]] == ["b-seg-1"]
+    assert "consumers" not in said(2)["subscriptions"]["s"], "somebody is attached who is not named"

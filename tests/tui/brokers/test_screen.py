@@ -18,9 +18,8 @@ from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
 from tui.brokers import screen as screen_module
 from tui.brokers.bindings import BINDINGS
-from tui.brokers.dialogs import SettingsScreen
+from tui.brokers.dialogs import OTHER, SettingsScreen, Sliders
 from tui.brokers.screen import BrokersScreen
-from tui.brokers.sliders import OTHER, Sliders
 from tui.brokers.words import next_lines
 from tui.kit.help import HelpScreen
 from tui.kit.session import Session

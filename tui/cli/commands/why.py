@@ -72,7 +72,7 @@ def why_command(
 
     Example: ringside why answers/ billing --ruled-out
     """
-    from engine.diagnosis.seen import subscriptions_seen
+    from engine.diagnosis.seen import readings_of, subscriptions_seen
     from engine.diagnosis.why import diagnose_all, selected, with_earlier, without_statistics, worst_in
     from tui.sources.answers import moments_of, overruled
     from tui.sources.cluster.addresses import is_url
@@ -85,7 +85,7 @@ def why_command(
         moments = moments_of(path, topic=topic, settings=settings, release=pulsar, limit_bytes=max_input)
     _say_all_problems(moments)
     show = partial(_shown, lists_all=lists_all, in_full=ruled_out, as_json=as_json, ascii_only=ascii_only)
-    seen = subscriptions_seen(moments)
+    seen = subscriptions_seen(moments, partial(readings_of, by_topic=True))
     besides = worst_first(_named(without_statistics(moments), what, subscription))
     if not seen:
         others = besides or _without_any(moments, what, subscription)
@@ -128,7 +128,7 @@ def _without_any(moments: Sequence[Moment], what: str | None, subscription: str 
         return rows
     give = "stats, partitioned-stats or broker-stats"
     if snapshot.scalable:
-        give = f"the statistics of its segments as well ({shell_line('ringside', 'record')} saves them)"
+        give = f"the stats of the scalable topic ({shell_line('ringside', 'record')} saves them)"
     raise InputError(f"{snapshot.source}: the answers show no subscription; give {give}")
 
 
