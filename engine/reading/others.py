@@ -48,7 +48,9 @@ _FORMS: Final = (
      _STATISTICS),
     (r"^[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n", "is a table of values", _STATISTICS),
 )  # fmt: skip
-_COMMAND: Final = re.compile(r"\b(?:pulsar-admin|pulsarctl)[ \t]+[a-z][a-zA-Z-]{1,40}[ \t]+[a-z][a-z-]{1,60}(?=\s)")
+_COMMAND: Final = re.compile(
+    r"\b(?:pulsar-admin|pulsarctl)[ \t]+[a-z][a-zA-Z-]{1,40}[ \t]+(?!\S*stats)[a-z][a-z-]{1,60}(?=\s)"
+)
 _COMPILED: Final = tuple((re.compile(pattern, re.MULTILINE), what, advice) for pattern, what, advice in _FORMS)
 
 
