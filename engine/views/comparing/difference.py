@@ -37,6 +37,7 @@ class SubscriptionDifference:
 
     key: str
     namespace: str
+    topics: Sequence[str]
     type: ComparedType
     presence: Presence
     noun: Noun
@@ -172,7 +173,7 @@ def _failover(
     either = mine or theirs
     assert either is not None, "a pair has one side at least"
     if mine is None or theirs is None:
-        return _alone(either.key, either.namespace, "Failover", PARTITION, "appeared" if mine is None else "vanished")
+        return _alone(either, "Failover", PARTITION, "appeared" if mine is None else "vanished")
     if not one_history:
         after, theirs = renumbered(after, theirs, mine)
     if mine.key != theirs.key:
@@ -191,6 +192,7 @@ def _failover(
     return SubscriptionDifference(
         key=mine.key,
         namespace=mine.namespace,
+        topics=mine.topics,
         type="Failover",
         presence="both",
         noun=PARTITION,
@@ -207,8 +209,12 @@ def _only(state: ClusterState, subscription: Subscription) -> ClusterState:
     return structs.replace(state, subscriptions=(subscription,))
 
 
-def _alone(key: str, namespace: str, kind: ComparedType, noun: Noun, presence: Presence) -> SubscriptionDifference:
-    return SubscriptionDifference(key, namespace, kind, presence, noun, None, (), (), (), ())
+def _alone(
+    either: Subscription | KeySubscription, kind: ComparedType, noun: Noun, presence: Presence
+) -> SubscriptionDifference:
+    return SubscriptionDifference(
+        either.key, either.namespace, either.topics, kind, presence, noun, None, (), (), (), ()
+    )
 
 
 def _keys(before: ClusterState, after: ClusterState, *, one_history: bool) -> list[SubscriptionDifference]:
@@ -218,7 +224,7 @@ def _keys(before: ClusterState, after: ClusterState, *, one_history: bool) -> li
         assert either is not None, "a pair has one side at least"
         if mine is None or theirs is None:
             presence: Presence = "appeared" if mine is None else "vanished"
-            differences.append(_alone(either.key, either.namespace, "Key_Shared", SLOT, presence))
+            differences.append(_alone(either, "Key_Shared", SLOT, presence))
         else:
             differences.append(_key_shared(before, mine, after, theirs, one_history=one_history))
     return differences
@@ -244,6 +250,7 @@ def _key_shared(
     return SubscriptionDifference(
         key=mine.key,
         namespace=mine.namespace,
+        topics=mine.topics,
         type="Key_Shared",
         presence="both",
         noun=SLOT,

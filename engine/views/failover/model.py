@@ -107,7 +107,8 @@ class RingView(Struct, frozen=True, eq=False):
     (modulo). Topics are in hash order. ``changed_arcs`` marks the points whose arc had, at least in
     part, another owner before the last step. ``centre`` is up to four lines of at most 26 characters for the middle.
     ``first_partitions_only`` is true where every topic shown is the partition 0 of one. ``topic_numbers``, in parallel
-    too, puts partitions into the order of their topics.
+    too, puts partitions into the order of their topics. ``sent`` are the messages of Key_Shared that went out in the
+    last step: slot, and position of the consumer.
     """
 
     space_size: int
@@ -122,6 +123,7 @@ class RingView(Struct, frozen=True, eq=False):
     centre: tuple[str, ...]
     first_partitions_only: bool = False
     topic_numbers: NDArray[np.int32] | None = None
+    sent: tuple[tuple[int, int], ...] = ()
 
     def share(self, first: int, last: int) -> float:
         """The part of the ring from one hash to another, both included; the first may be the greater one."""
