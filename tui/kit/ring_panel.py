@@ -156,58 +156,31 @@ class RingPanel(LinePanel, can_focus=True):
     def watch_ring(self) -> None:
         """Draw another state; a flash begins with the picture before."""
         self._before = self._latest
+        self.forget()  # first: the end of a flash would draw what is forgotten
         self._stop_flash()
-        self.forget()
-
-    def watch_rows(self) -> None:
-        self.forget()
-        self._name_view()
 
     def watch_selected(self) -> None:
         if self.view_mode_in_use is ViewMode.FOCUS:
             self.forget()
 
-    def watch_view_mode(self) -> None:
-        self.forget()
-        self._name_view()
-
     def watch_topic(self) -> None:
         self.forget()
 
-    def watch_few_words(self) -> None:
-        self.forget()
+    watch_few_words = watch_weights = watch_topic
 
-    def watch_weights(self) -> None:
-        self.forget()
-
-    def watch_waiting(self) -> None:
+    def watch_rows(self) -> None:
         self.forget()
         self._name_view()
 
-    def watch_marks(self) -> None:
-        self.forget()
-        self._name_view()
+    watch_view_mode = watch_waiting = watch_marks = watch_compared = watch_blocked = watch_colours = watch_rows
 
     def watch_dots(self) -> None:
-        self._name_view()
-
-    def watch_compared(self) -> None:
-        self.forget()
-        self._name_view()
-
-    def watch_blocked(self) -> None:
-        self.forget()
-        self._name_view()
-
-    def watch_colours(self) -> None:
-        self.forget()
         self._name_view()
 
     def watch_intensity(self) -> None:
         self.draw_next_frame()
 
-    def watch_ghost(self) -> None:
-        self.draw_next_frame()
+    watch_ghost = watch_intensity
 
     def forget(self) -> None:
         """Draw and name the picture again."""

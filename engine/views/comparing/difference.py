@@ -11,7 +11,7 @@ from msgspec import structs
 from msgspec.structs import fields
 
 from engine.admin.between import Change, changes_between
-from engine.admin.facts import Snapshot
+from engine.admin.facts import Snapshot, total
 from engine.answer import about, extended
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Subscription
@@ -93,14 +93,16 @@ class Sums:
     items: Annotated[int, about("Partitions.", 0)]
     moved: Annotated[int, about("Partitions with another active consumer.", 0)]
     least: Annotated[int, about("Fewest moves that lead to the same loads.", 0)]
-    msgs_per_sec: Annotated[float, about("Messages per second of what moved.")]
-    bytes_per_sec: Annotated[float, about("Bytes per second of what moved.")]
-    unacked_at_risk: Annotated[int, about("Unacknowledged messages of what moved.", 0)]
+    msgs_per_sec: Annotated[float | None, about("Messages per second of what moved; null where one is not known.")]
+    bytes_per_sec: Annotated[float | None, about("Bytes per second of what moved; null where one is not known.")]
+    unacked_at_risk: Annotated[
+        int | None, about("Unacknowledged messages of what moved; null where one is not known.", 0)
+    ]
     appeared: Annotated[int, about("Topics that are in B only.", 0)]
     vanished: Annotated[int, about("Topics that are in A only.", 0)]
     idle: Annotated[int, about("Consumers of B without an item.", 0)]
     max_over_mean: Annotated[float, about("The largest max/mean of B, by items.")]
-    max_over_mean_rate: Annotated[float, about("The same by messages.")]
+    max_over_mean_rate: Annotated[float | None, about("The same by messages; null where one is not known.")]
     worse: Annotated[int, about("Subscriptions whose verdict is worse.", 0)]
 
 
@@ -143,18 +145,19 @@ def sums_of(view: DifferenceView) -> Sums:
         for subscription in view.subscriptions
         if subscription.verdict is not None and subscription.noun == PARTITION
     ]
+    ratios = [ratio for verdict in judged if (ratio := verdict.after.max_over_mean_rate) is not None]
     return Sums(
         items=sum(verdict.items for verdict in failover),
         moved=sum(verdict.moved for verdict in failover),
         least=sum(verdict.least for verdict in failover),
-        msgs_per_sec=sum(verdict.msgs_per_sec for verdict in failover),
-        bytes_per_sec=sum(verdict.bytes_per_sec for verdict in failover),
-        unacked_at_risk=sum(verdict.unacked_at_risk for verdict in failover),
+        msgs_per_sec=total(verdict.msgs_per_sec for verdict in failover),
+        bytes_per_sec=total(verdict.bytes_per_sec for verdict in failover),
+        unacked_at_risk=total(verdict.unacked_at_risk for verdict in failover),
         appeared=len(view.topics_appeared),
         vanished=len(view.topics_vanished),
         idle=sum(verdict.after.idle for verdict in judged),
         max_over_mean=max((verdict.after.max_over_mean for verdict in judged), default=0.0),
-        max_over_mean_rate=max((verdict.after.max_over_mean_rate for verdict in judged), default=0.0),
+        max_over_mean_rate=None if len(ratios) < len(judged) else max(ratios, default=0.0),
         worse=sum(verdict.judgement == "worse" for verdict in judged),
     )
 

@@ -131,7 +131,7 @@ class RingView(Struct, frozen=True, eq=False):
 
 
 class PartitionRow(Struct, frozen=True):
-    """One partition below a consumer's row; the rate is None where no answer has it."""
+    """One partition below a consumer's row; a number is None where no answer has it."""
 
     name: str
     partition_index: int
@@ -139,7 +139,7 @@ class PartitionRow(Struct, frozen=True):
     topic_hash: int
     bundle: str
     moved: bool
-    unacked_messages: int
+    unacked_messages: int | None
 
 
 class BundleNode(Struct, frozen=True):
@@ -205,7 +205,7 @@ class EventLine(Step, frozen=True):
     moved: int
     least: int
     partitions: int
-    unacked_at_risk: int = 0
+    unacked_at_risk: int | None = 0
     moved_keys: int = 0
     handover_ms: int = 0
     verdict: Verdict | None = None
