@@ -17,7 +17,7 @@ from engine.cluster.scalable.group import (
     with_published,
 )
 from engine.scalable.coordinator import Coordinator
-from engine.scalable.layout import first_layout, split
+from engine.scalable.layout import first_layout, prune, split
 from engine.scalable.model import Kind, Layout
 
 
@@ -122,3 +122,27 @@ def test_queue_consumers_share_every_segment_and_a_checkpoint_group_has_no_backl
     assert queue.held == {0: {("q", 0): 3}}
     group = with_published(group_of("gh", 2, "CHECKPOINT"), {0: {0: 3}}, 0)
     assert (group.backlog(0), group.joining_ms) == (0, {})
+
+
+def test_sharers_come_while_one_of_them_still_has_to_acknowledge() -> None:
+    shared = with_published(group_of("abcd", 2), {0: {1: 1}}, 0)
+    assert (shared.attached[0], shared.held) == (Attachment(("a", "b"), True), {0: {("b", 1): 1}})
+    come = joined(shared, "aa", 5)
+    assert come.attached[0] == Attachment(("a", "aa", "b"), True, {"b": 5})
+    assert come.attached[1] == Attachment(("b", "c"), True)
+    assert acknowledged(come, None, 0, 6).attached[0] == Attachment(("a", "aa"), True)
+    # A connection that is lost first ends nobody else's hand-over.
+    assert lost(come, "a", 6).attached[0] == Attachment(("aa", "b"), True, {"b": 5})
+
+
+def test_a_consumer_that_comes_back_starts_no_check_and_what_is_pruned_has_no_messages() -> None:
+    group = with_published(group_of("a"), {0: {0: 1, 1: 1}}, 0)
+    group = with_layout(group, halved(group.coordinator.layout), 1_000)
+    again = joined(lost(group, "a", 1_500), "a", 1_600)
+    assert (again.next_check_ms, again.joining_ms) == (3_000, {})
+    pruned = prune(group.coordinator.layout, 0)
+    assert isinstance(pruned, Layout)
+    without = with_layout(group, pruned, 2_000)
+    assert (without.held, without.waiting, sorted(without.attached)) == ({}, {}, [1, 2])
+    waits = with_layout(lost(group, "a", 1_500), pruned, 2_000)
+    assert (waits.held, waits.waiting) == ({}, {})
