@@ -5,27 +5,70 @@ Spark is imported only when a session is opened, since that takes long and Spark
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import re
+import shutil
 import signal
 import sys
+import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from socketserver import BaseServer
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from engine.errors import INSTALL_SPARK, InputError, RingsideError
+from engine.errors import INSTALL_SPARK, InputError, RingsideError, system_reason
 from pipeline.failures import start_failure
-from pipeline.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+PREFIX: Final = "ringside-spark-"
+_LOCK: Final = ".in-use"
+_ROOM_BYTES: Final = 1 << 20
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for the length of a ``with``; a lock in it shows that its owner is alive.
+
+    Raises ``RingsideError`` when it cannot be written.
+    """
+    place = Path(tempfile.gettempdir())
+    _sweep(place)
+    with ExitStack() as stack:
+        try:
+            named = tempfile.TemporaryDirectory(prefix=PREFIX, dir=place, ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(named))
+            lock = stack.enter_context((folder / _LOCK).open("wb"))
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Spark's error is no help when it cannot write there, so try it first.
+            lock.write(bytes(_ROOM_BYTES))
+            lock.truncate(0)
+        except OSError as fault:
+            reason = f"cannot write to the temporary folder {place}: {system_reason(fault)}"
+            raise RingsideError(f"{reason}; make room, or name another folder in TMPDIR") from fault
+        yield folder
+
+
+def _sweep(place: Path) -> None:
+    """Remove our folders whose owner was killed: their lock is free."""
+    for folder in place.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            # A folder without a lock file is new, or of a release without locks.
+            with (folder / _LOCK).open("r+b") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+
 
 SHIPPED_PACKAGES: Final = ("engine", "pipeline")
 INSTALL_HINT: Final = f"install Java 17 or newer and name it in JAVA_HOME; {INSTALL_SPARK}"

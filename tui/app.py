@@ -287,8 +287,10 @@ class RingsideApp(ThemedApp):
         """Keep keys that come before there is anything to show."""
         if self._early is not None and isinstance(event, events.Key) and self._waits(event):
             self._early.append(event)
-        else:
-            await super().on_event(event)
+            return
+        if self._navigator is not None and isinstance(event, events.Key):
+            self._navigator.screen.leave_caption()
+        await super().on_event(event)
 
     def _waits(self, key: events.Key) -> bool:
         """Whether a key is kept until there is something to show; those that leave work before."""

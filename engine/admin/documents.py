@@ -20,7 +20,14 @@ from msgspec import Struct, field, structs
 from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFacts
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
-from engine.admin.requests import AdminRequest, Naming, parse_request, request_of_path
+from engine.admin.requests import (
+    NAMESPACE_POLICIES,
+    TOPIC_POLICIES,
+    AdminRequest,
+    Naming,
+    parse_request,
+    request_of_path,
+)
 from engine.admin.text import plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
@@ -28,6 +35,7 @@ from engine.names import parse_topic_name, partition_name
 from engine.reading.others import named
 from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
 from engine.reading.shapes import completed, spelt, without_unsure
+from engine.reading.texts import DEEPEST_STRING, out_of_strings, texts_in
 from engine.text import joined
 
 if TYPE_CHECKING:  # imported where a text is not sound
@@ -65,6 +73,9 @@ _KEPT_WHEN_CUT: Final = (
 _SUMS: Final = "partitioned-stats"
 """The request that is answered by sums over partitions, and by the partitions only if it says so."""
 _HALF_SAYS_NOTHING: Final = ("subscriptions", "cursors")
+_BROKERS: Final = "brokers"
+_ANY_FORM: Final = (*TOPIC_POLICIES, *NAMESPACE_POLICIES, _BROKERS)
+"""Requests whose answers only the request tells from other JSON."""
 _NOT_ANSWERS: Final = (AnswerKind.OTHER, AnswerKind.NO_JSON)
 _FOUND_LATER: Final = "#"
 """Before the number of an answer in a file with several of them, the first one excepted."""
@@ -73,6 +84,7 @@ _OF_PARTITION: Final = "#partition-"
 _NOTES_SHOWN: Final = 6
 _PLACED_EXACTLY: Final = 16
 """So many answers of a text have the lines of the file; to place each would take the square of their number."""
+_SCALAR: Final = re.compile(r"\s*(?:-?\d{1,18}|true|false|null)\s*")
 _FEWEST_LISTED: Final = 2
 """Topics in lines that no command asked for, and settings: one alone may be anything."""
 _OF_SETTINGS: Final = (".conf", ".properties", ".env")
@@ -114,39 +126,38 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
     if kind is not None:
         kind, data = as_brokers_spell(kind, file.name, data)
     if kind is AnswerKind.MANY:
-        members, more = raw_object(data, file.name)
-        answers = tuple(Answer(_kind(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items())
-        return OpenedFile(answers, problems + more)
+        answers, more = _each(file.name, data)
+        return OpenedFile(answers, problems + more, asked if answers and answers[0].name == file.name else {})
     if kind is not None and kind is not AnswerKind.OTHER:
         return OpenedFile((Answer(kind, file.name, data),), problems, asked)
     metrics = _of_metrics(file.name, kind, data)
     if metrics is not None:
         return OpenedFile((metrics,), problems)
+    if kind is AnswerKind.OTHER and (listed := _listed_objects(file.name, data)):
+        return OpenedFile(listed, problems)
     if kind is AnswerKind.OTHER:
         shaped, more = _shaped(file.name, data)
         if shaped.kind is not AnswerKind.OTHER:
             return OpenedFile((shaped,), problems + more, asked)
         is_placed = file.request is not None or request_of_path(file.name) is not None
-        if not is_placed and (inside := _inside(file, shaped.data)) is not None:
+        if not is_placed and (inside := _inside(file, _value(shaped.data))) is not None:
             return structs.replace(inside, problems=problems + inside.problems)
     elif (pasted := pasted_file(file, data)) is not None:
         return structs.replace(pasted, problems=problems + pasted.problems)
     return _as_it_is(file, data, kind, problems)
 
 
-def _inside(file: AnswerFile, data: bytes) -> OpenedFile | None:
+def _inside(file: AnswerFile, value: object, depth: int = DEEPEST_STRING) -> OpenedFile | None:
     """The answers in the texts of JSON that is none, or settings in it; None where there are none.
 
     Their lines are not those of the file, so problems have none.
     """
     from engine.reading.paste import may_have_answers
-    from engine.reading.texts import texts_in
 
-    value = _value(data)
     for answer, _ in _if_known(file.name, settings_of_values(value)):
         return OpenedFile((answer,))
     text = "\n".join(texts_in(value)).encode("utf-8", "replace")
-    pasted = pasted_file(file, text) if may_have_answers(text) else None
+    pasted = pasted_file(file, text, depth - 1) if depth and may_have_answers(text) else None
     if pasted is None:
         return None
     unplaced = tuple(structs.replace(problem, line=None) for problem in pasted.problems)
@@ -165,6 +176,41 @@ def _of_metrics(name: str, kind: AnswerKind | None, data: bytes) -> Answer | Non
     elif kind is AnswerKind.OTHER and _QUERY in data[:_QUERY_WITHIN]:
         topics = statistics_of_query(data)
     return Answer(AnswerKind.METRICS, name, msgspec.json.encode(topics)) if topics else None
+
+
+_NAMES_A_TOPIC: Final = re.compile(
+    rb'\{[^{}\[\]]{0,2000}?"(?:topic(?:_?[nN]ame)?|name)"\s*:\s*"((?:non-)?persistent://[^"\\]{1,600})"'
+)
+
+
+def topic_inside(data: bytes) -> str | None:
+    """The topic that a member beside an answer or its members names, as scripts of people write it."""
+    match = _NAMES_A_TOPIC.match(data.lstrip())
+    return match[1].decode("utf-8", "replace") if match is not None else None
+
+
+def _each(name: str, data: bytes) -> tuple[tuple[Answer, ...], tuple[Problem, ...]]:
+    """The answers in an object of several; the only one among other members, with the topic that one of them names."""
+    members, problems = raw_object(data, name)
+    answers = tuple(Answer(_kind(member, bytes(raw)), member, bytes(raw)) for member, raw in members.items())
+    inside = [answer for answer in answers if answer.kind not in _NOT_ANSWERS and answer.data[:1] in b"{["]
+    if len(inside) != 1 or "/" in inside[0].name or "." in inside[0].name:
+        return answers, problems
+    topic = next((topic for one in answers if (topic := topic_inside(b'{"topic":' + one.data)) is not None), "")
+    data = b'{"%s":%s}' % (topic.encode(), inside[0].data) if topic else inside[0].data
+    return (Answer(_kind(name, data), name, data),), problems
+
+
+def _listed_objects(name: str, data: bytes) -> tuple[Answer, ...]:
+    """The answers in a list of objects that name a topic each."""
+    if data.lstrip()[:1] != b"[" or _NAMES_A_TOPIC.match(data.lstrip()[1:].lstrip()) is None:
+        return ()
+    found: list[Answer] = []
+    for number, value in enumerate(items if isinstance(items := _value(data), list) else ()):
+        if isinstance(value, dict):
+            inside = opened_file(AnswerFile(f"{name}{_FOUND_LATER}{number + 1}", msgspec.json.encode(value)))
+            found += inside.answers
+    return tuple(answer for answer in found if answer.kind not in _NOT_ANSWERS)
 
 
 def _kind(name: str, data: bytes) -> AnswerKind:
@@ -292,10 +338,10 @@ def has_answers(file: AnswerFile) -> bool:
     return worth and any(answer.kind not in _NOT_ANSWERS for answer in opened_file(file).answers)
 
 
-def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
+def pasted_file(file: AnswerFile, data: bytes, depth: int = DEEPEST_STRING) -> OpenedFile | None:
     """Return the answers that are in a text among other words, or in lines; None where there is none.
 
-    ``data`` is the plain text of the file.
+    ``data`` is the plain text of the file; so many strings inside each other (``depth``) are looked into.
     """
     from engine.reading.paste import read_paste
 
@@ -311,14 +357,22 @@ def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
             continue
         if answer.kind is AnswerKind.TOPIC_STATS and names.asked_for(name) == _SUMS:
             answer = structs.replace(answer, kind=AnswerKind.PARTITIONED_STATS)
-        answers.append(answer)
+        each = _each(name, answer.data)[0] if answer.kind is AnswerKind.MANY else (answer,)
+        answers += each
         problems += more
+    if not answers:
+        values = [_value(document.data) for document in paste.documents]
+        if values and (inside := _inside(file, values, depth)) is not None:
+            return inside
+        text = out_of_strings(data.decode("utf-8", "replace")) if depth else None
+        if text and (deeper := pasted_file(file, text.encode("utf-8", "replace"), depth - 1)) is not None:
+            return deeper
     found = bool(answers)
     for answer, request in _of_lines(file.name, paste, data, alone=not found):
         answers.append(answer)
         if request is not None:
             names.requests[answer.name] = request
-    if not answers or all(answer.kind in _NOT_ANSWERS for answer in answers):
+    if all(answer.kind in _NOT_ANSWERS and names.asked_for(answer.name) not in _ANY_FORM for answer in answers):
         return None
     passed = _passed_over(file.name, paste) if found else ()
     notes = tuple(Problem(file.name, "$", note.text, "check what is there", note.line) for note in paste.notes)
@@ -530,6 +584,9 @@ def _listed(
     if url:
         yield Answer(AnswerKind.LOOKUP, name, as_json({"brokerUrl": url})), request
         return
+    if request is not None and request.what in _ANY_FORM and _SCALAR.fullmatch(text):
+        yield Answer(AnswerKind.OTHER, name, text.strip().encode()), request
+        return
     topics = listed_topics(text)
     owners = {topic: url for topic, url in topics.items() if url}
     if owners:
@@ -537,7 +594,7 @@ def _listed(
     elif len(topics) >= _FEWEST_LISTED or (topics and command is not None):
         yield Answer(AnswerKind.TOPIC_LIST, name, as_json(list(topics))), request
     elif command is not None and "/brokers/" in command.path and (brokers := listed_brokers(text)):
-        yield Answer(AnswerKind.OTHER, f"{name}-brokers", as_json(brokers)), None
+        yield Answer(AnswerKind.OTHER, f"{name}-brokers", as_json(brokers)), AdminRequest("GET", _BROKERS)
 
 
 def _of_yaml(source: str, text: str, request: AdminRequest | None) -> Iterator[tuple[Answer, AdminRequest | None]]:
@@ -549,11 +606,13 @@ def _of_yaml(source: str, text: str, request: AdminRequest | None) -> Iterator[t
     for number, document in enumerate(documents if not isinstance(documents, Rejection) else (), 1):
         name = source if number == 1 else f"{source}{_FOUND_LATER}{number}"
         answer, _ = _shaped(name, document.encode("utf-8", "replace"))
-        if answer.kind not in (AnswerKind.OTHER, AnswerKind.MANY):
-            yield answer, request
-        else:
-            values = _members(answer.data)
-            yield from _if_known(name, settings_of_values(values) if values is not None else {})
+        values = _members(answer.data) if answer.kind in (AnswerKind.OTHER, AnswerKind.MANY) else None
+        settings = [*_if_known(name, settings_of_values(values))] if values is not None else []
+        if settings:
+            yield from settings
+        elif answer.kind is not AnswerKind.OTHER:
+            for one in _each(name, answer.data)[0] if answer.kind is AnswerKind.MANY else (answer,):
+                yield one, request
 
 
 def _if_known(source: str, settings: Mapping[str, str]) -> Iterator[tuple[Answer, AdminRequest | None]]:

@@ -17,6 +17,7 @@ _RANGE: Final = re.compile(r"0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
 _INNER: Final = re.compile(rb"\s*(?:\{|\[\s*[^\]\s])")
 _LIST: Final = re.compile(rb"\[\s*[\"\]{\[]")
 _FULL_BUNDLE: Final = re.compile(r"[^/]+/[^/]+/0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
+_IS_NAME: Final = re.compile(rb'\s*"[a-z-]{3,20}://')
 _IS_ADDRESS: Final = re.compile(rb'\s*"(?:pulsar|http)[+a-z]*://')
 _RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _RAW_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
@@ -96,7 +97,7 @@ def sound_kind(name: str, data: bytes) -> AnswerKind | None:
             names = _RAW_LIST.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
-        is_list = not names or any(b"://" in bytes(item)[:32] for item in names)
+        is_list = not names or any(_IS_NAME.match(bytes(item)) for item in names)
         return AnswerKind.TOPIC_LIST if is_list else AnswerKind.OTHER
     if text[:1] != b"{":
         return None

@@ -52,12 +52,12 @@ class MeasuredUsage(Struct, frozen=True):
 
 
 class _Values(msgspec.Struct):
-    cpu: _Percent = msgspec.field(name="brk_lb_cpu_usage", default=0.0)
-    memory: _Percent = msgspec.field(name="brk_lb_memory_usage", default=0.0)
-    direct_memory: _Percent = msgspec.field(name="brk_lb_directMemory_usage", default=0.0)
-    bandwidth_in: _Percent = msgspec.field(name="brk_lb_bandwidth_in_usage", default=0.0)
-    bandwidth_out: _Percent = msgspec.field(name="brk_lb_bandwidth_out_usage", default=0.0)
-    load: _Percent = msgspec.field(name="brk_lb_resource_usage", default=0.0)
+    cpu: _Percent | None = msgspec.field(name="brk_lb_cpu_usage", default=None)
+    memory: _Percent | None = msgspec.field(name="brk_lb_memory_usage", default=None)
+    direct_memory: _Percent | None = msgspec.field(name="brk_lb_directMemory_usage", default=None)
+    bandwidth_in: _Percent | None = msgspec.field(name="brk_lb_bandwidth_in_usage", default=None)
+    bandwidth_out: _Percent | None = msgspec.field(name="brk_lb_bandwidth_out_usage", default=None)
+    load: _Percent | None = msgspec.field(name="brk_lb_resource_usage", default=None)
 
 
 class _Metric(msgspec.Struct):
@@ -76,9 +76,8 @@ def names_usage(data: bytes) -> bool:
 
 
 def decode_usage(data: bytes, source: str = "") -> Decoded[MeasuredUsage | None]:
-    """Decode the usage in ``GET /admin/v2/broker-stats/metrics``; None of a broker with another load manager.
-
-    O(length).
+    """Decode the usage in ``GET /admin/v2/broker-stats/metrics``; None of a broker with another load manager, or
+    where a number is missing. O(length).
     """
     if not names_usage(data):
         return Decoded(None)
@@ -104,14 +103,17 @@ def decode_usage(data: bytes, source: str = "") -> Decoded[MeasuredUsage | None]
             average = values.load
         else:
             usage = values
-    if usage is None or average is None:
+    if usage is None:
         return Decoded(None)
-    percents = (usage.cpu, usage.memory, usage.direct_memory, usage.bandwidth_in, usage.bandwidth_out)
-    return Decoded(MeasuredUsage(*percents, average))
+    given = (usage.cpu, usage.memory, usage.direct_memory, usage.bandwidth_in, usage.bandwidth_out, average)
+    percents = [percent for percent in given if percent is not None]
+    return Decoded(MeasuredUsage(*percents) if len(percents) == len(given) else None)
 
 
 def usage_of_text(data: bytes) -> MeasuredUsage | None:
-    """The usage in the text of ``/metrics``; None of a broker with another load manager. O(length).
+    """The usage in the text of ``/metrics``; None of a broker with another load manager, or where a gauge is missing.
+
+    O(length).
 
     >>> usage_of_text(b'pulsar_lb_cpu_usage{broker="b"} 40') is None
     True
@@ -123,11 +125,10 @@ def usage_of_text(data: bytes) -> MeasuredUsage | None:
                 values[name] = float(number)
             except ValueError:
                 continue
-    if b"cpu_usage" not in values or b"resource_usage" not in values:
-        return None
     names = (b"cpu", b"memory", b"directMemory", b"bandwidth_in", b"bandwidth_out", b"resource")
-    numbers = [values.get(name + b"_usage", 0.0) for name in names]
-    return MeasuredUsage(*numbers) if all(0 <= number <= _MOST_PERCENT for number in numbers) else None
+    numbers = [values[name + b"_usage"] for name in names if name + b"_usage" in values]
+    is_whole = len(numbers) == len(names) and all(0 <= number <= _MOST_PERCENT for number in numbers)
+    return MeasuredUsage(*numbers) if is_whole else None
 
 
 def bundle_stats_of(loaded: BrokerStats) -> tuple[BundleStats, ...]:

@@ -31,6 +31,12 @@ TOPIC_POLICIES: Final = (
     "maxProducers",
 )
 """Policies of a topic that explain why nothing arrives; with ``?applied=true`` the answer is the limit in force."""
+NAMESPACE_POLICIES: Final = {
+    "maxUnackedMessagesPerConsumer": "max_unacked_messages_per_consumer",
+    "maxUnackedMessagesPerSubscription": "max_unacked_messages_per_subscription",
+    "maxProducersPerTopic": "max_producers_per_topic",
+}
+"""Policies of a namespace that are asked for alone, with their names in the whole."""
 ANTI_AFFINITY: Final = "antiAffinity"
 """The group of a namespace: plain text, empty for a namespace without one."""
 _LONGEST_RELEASE: Final = 64
@@ -159,6 +165,8 @@ def _about_namespace(method: str, namespace: str, rest: list[str], query: Mappin
         case []:
             return AdminRequest(method, "policies" if method == "GET" else "namespace", "", namespace, "", query)
         case ["bundles" | "antiAffinity" as what]:
+            return AdminRequest(method, what, "", namespace, "", query)
+        case [what] if what in NAMESPACE_POLICIES:
             return AdminRequest(method, what, "", namespace, "", query)
         case [bundle, "split" | "unload" | "topicHashPositions" as what]:
             return AdminRequest(method, what, "", namespace, bundle, query)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from engine.admin.documents import Answer, OpenedFile, opened_file, unreadable
+from engine.admin.documents import Answer, OpenedFile, opened_file, topic_inside, unreadable
 from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.facts import BundleList, Counts, LedgerFacts, PartitionSums, Snapshot, TopicFacts, WrittenLoad
 from engine.admin.files import STANDARD_INPUT, AnswerFile
@@ -30,6 +30,7 @@ from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
 from engine.admin.requests import (
     NAMELESS,
+    NAMESPACE_POLICIES,
     SCENARIO_NAME,
     TOPIC_POLICIES,
     AdminRequest,
@@ -160,11 +161,12 @@ class AnswerCollector:
         answers.sort(key=lambda answer: answer.name in requests and _says_less(requests[answer.name]), reverse=True)
         self.read += answers
         unnamed: list[Answer] = []
-        for answer in answers:
+        for answer in [each for each in answers if not self._is_policy_in_text(each, requests)]:
             kind, name, data = answer.kind, answer.name, answer.data
             listed = living_brokers(name, data) if kind in _LISTS else None
             self.living = (name, listed) if listed is not None else self.living
-            self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
+            is_known = kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
+            self.understood += is_known or listed is not None
             if kind in SCALABLE_KINDS:
                 self.scalable.append((kind, name, data, requests.get(name)))
             elif kind in _NAMELESS:
@@ -225,8 +227,8 @@ class AnswerCollector:
         return self.measured.take_metrics(file.name, plain_json(file.data, file.name, limit=self._limit_bytes)[0])
 
     def _is_policy(self, request: AdminRequest | None, file: AnswerFile) -> bool:
-        """Take the answer about one policy of a topic, which can be a bare number or empty."""
-        if request is None or request.what not in TOPIC_POLICIES or not request.topic:
+        """Take the answer about one policy of a topic or a namespace, which can be a bare number or empty."""
+        if request is None or request.what not in (*(TOPIC_POLICIES if request.topic else ()), *NAMESPACE_POLICIES):
             return False
         data, _ = plain_json(file.data, file.name, limit=self._limit_bytes)
         try:
@@ -235,8 +237,16 @@ class AnswerCollector:
             self.problems.append(malformed(data, file.name, fault))
         else:
             self.understood += 1
-            self.topic_policies.setdefault(request.topic, {})[request.what] = value
+            if request.topic:
+                self.topic_policies.setdefault(request.topic, {})[request.what] = value
+            else:
+                known = self.namespace_policies.get(request.namespace, {})
+                self.namespace_policies[request.namespace] = {**known, NAMESPACE_POLICIES[request.what]: value}
         return True
+
+    def _is_policy_in_text(self, answer: Answer, requests: Mapping[str, AdminRequest]) -> bool:
+        file = AnswerFile(answer.name, answer.data)
+        return answer.kind in _ANY_FORM and self._is_policy(requests.get(answer.name), file)
 
     def _take(self, kind: AnswerKind, name: str, data: bytes) -> None:
         match kind:
@@ -335,7 +345,7 @@ class AnswerCollector:
 
     def _take_nameless(self, kind: AnswerKind, name: str, data: bytes, naming: Naming) -> None:
         if kind is AnswerKind.TOPIC_STATS:
-            topic = naming.topic(name)
+            topic = naming.topic(name) or topic_inside(data)
             if topic is None:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
@@ -355,7 +365,7 @@ class AnswerCollector:
             self._take_ledger(naming.topic(name), name, data)
             return
         if kind is AnswerKind.POLICIES and (namespace := naming.namespace(name)) is not None:
-            self.namespace_policies[namespace] = _members(data)
+            self.namespace_policies[namespace] = {**self.namespace_policies.get(namespace, {}), **_members(data)}
         decoded = decode_bundles(data, name) if kind is AnswerKind.BUNDLES else decode_policies(data, name)
         self.problems += decoded.problems
         if not decoded.good.boundaries:
@@ -451,6 +461,8 @@ class AnswerCollector:
 _ASK_AGAIN: Final = "mend what it names, and ask again"
 _LISTS: Final = (AnswerKind.OTHER, AnswerKind.TOPIC_LIST)
 """Kinds as which a list of brokers may be recognised: only its name says what it is."""
+_ANY_FORM: Final = (AnswerKind.OTHER, AnswerKind.MANY)
+"""Kinds of an answer about one policy, which only its request tells from others."""
 _PLAIN_TEXT: Final = ("lookup-bundle",)
 """Answers in plain text, whose content is known from other answers."""
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES, AnswerKind.INTERNAL_STATS)

@@ -11,16 +11,18 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import namespace_bundles
-from engine.bundles.columns import LoadColumns, PickedNames, Rows
+from engine.bundles.columns import LoadColumns, PickedNames, Rows, includes
 from engine.cluster.commands import SplitBundle
 from engine.cluster.events import BundleWasSplit, Event, NamespaceSeen
 from engine.cluster.limits import INT_64, MAX_POSITIONS, refuse_long_name
 from engine.cluster.state import BundleSplit, ClusterState, Namespace, behaviour_in, bundles_of
 from engine.cluster.tables.loads import filled
 from engine.cluster.tables.topics import NumberedNames, TopicTable
+from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.names import NON_PERSISTENT, partition_name, refuse_namespace
+from engine.text import counted
 
 if TYPE_CHECKING:
     from engine.bundles.plan import SplitPlan
@@ -79,6 +81,25 @@ def loads_of(state: ClusterState, numbers: NDArray[np.int32] | Rows) -> LoadColu
     known = np.ones(len(numbers), dtype=np.bool_) if loads.known is None else loads.known[numbers]
     names = PickedNames(NumberedNames(topics, numbers.astype(np.int32)), np.arange(len(numbers)))
     return LoadColumns(names, topics.crc32[numbers], filled(loads.rates.take(numbers, axis=1)), known)
+
+
+RATES_UNKNOWN: Final = "RatesUnknown"
+"""``error`` of a split that would compare rates which the statistics of some topics lack."""
+
+
+def refused_without_rates(state: ClusterState, numbers: NDArray[np.int32] | Rows, algorithm: str) -> Rejection | None:
+    """Why an algorithm that compares rates cannot be computed for these partitions; None where it can."""
+    lacking = lacking_rates(state, numbers) if algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE else 0
+    if not lacking:
+        return None
+    text = f"{algorithm} compares rates, which the statistics of {counted(lacking, 'topic')} in the bundle lack"
+    return Rejection(RATES_UNKNOWN, f"{text}: it cannot be computed; give whole statistics", "algorithm")
+
+
+def lacking_rates(state: ClusterState, numbers: NDArray[np.int32] | Rows) -> int:
+    """How many of these partitions have statistics without one of their rates."""
+    lacking = np.isnan(state.loads.rates.take(numbers, axis=1)).any(axis=0)
+    return int((lacking if state.loads.known is None else lacking & state.loads.known[numbers]).sum())
 
 
 def _groups(state: ClusterState, numbers: Rows) -> NDArray[np.int64]:
@@ -160,6 +181,10 @@ def split_bundle(state: ClusterState, command: SplitBundle) -> tuple[Event, ...]
     )
     if isinstance(plan, Rejection):
         return plan
+    listed = listed_numbers(state, command.namespace)
+    inside = listed[includes(plan.parent, state.topics.crc32[listed])]
+    if (unknown := refused_without_rates(state, inside, plan.algorithm)) is not None:
+        return unknown
     if not plan.changes:
         return _without_effect(plan)
     # The children give the cuts in ascending order, however the algorithm listed them.

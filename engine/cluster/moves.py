@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, overload
+from typing import Any, Final, overload
 
 import numpy as np
 from msgspec import Struct
@@ -171,16 +171,16 @@ class Moves(Struct, frozen=True):
     after, the sum over consumers of max(0, after - before). ``partitions`` counts those that exist after.
     ``unacked_at_risk`` sums the messages that were sent to the old active consumer of a moved partition and not
     acknowledged (by the statistics before): the new one may get them again. ``msgs_per_sec`` and ``bytes_per_sec`` went
-    out from the moved partitions, by the same statistics. ``gained`` and ``lost`` count moved partitions by consumer
-    id.
+    out from the moved partitions, by the same statistics; these three are None where statistics lack one of them.
+    ``gained`` and ``lost`` count moved partitions by consumer id.
     """
 
     moved: Sequence[str]
     least: int
     partitions: int
-    unacked_at_risk: int
-    msgs_per_sec: float
-    bytes_per_sec: float
+    unacked_at_risk: int | None
+    msgs_per_sec: float | None
+    bytes_per_sec: float | None
     taken_up: Sequence[str]
     orphaned: Sequence[str]
     gained: Mapping[int, int]
@@ -225,17 +225,23 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
     size = max(len(gained), len(lost))
     balance = np.pad(gained, (0, size - len(gained))) - np.pad(lost, (0, size - len(lost)))
     flow = traffic(old, before.loads, mine.loads)
-    unacked, msgs_per_sec, bytes_per_sec = flow.unacked, flow.msgs_per_sec, flow.bytes_per_sec
-    if place is not None:
-        unacked = np.append(unacked, 0)[place]
-        msgs_per_sec, bytes_per_sec = (np.append(column, 0.0)[place] for column in (msgs_per_sec, bytes_per_sec))
+
+    def of_moved(column: NDArray[Any], unknown: NDArray[np.bool_] | None) -> float | None:
+        if place is not None:
+            column = np.append(column, column.dtype.type(0))[place]
+            unknown = None if unknown is None else np.append(unknown, False)[place]
+        if unknown is not None and bool((unknown & changed.moved).any()):
+            return None
+        return sum_where(column, changed.moved, changed.moved_count)
+
+    at_risk = of_moved(flow.unacked, flow.unacked_unknown)
     return Moves(
         moved=MarkedNames(new, changed.moved, changed.moved_count),
         least=int(balance[balance > 0].sum()),
         partitions=len(new),
-        unacked_at_risk=int(sum_where(unacked, changed.moved, changed.moved_count)),
-        msgs_per_sec=sum_where(msgs_per_sec, changed.moved, changed.moved_count),
-        bytes_per_sec=sum_where(bytes_per_sec, changed.moved, changed.moved_count),
+        unacked_at_risk=None if at_risk is None else int(at_risk),
+        msgs_per_sec=of_moved(flow.msgs_per_sec, flow.unknown),
+        bytes_per_sec=of_moved(flow.bytes_per_sec, flow.unknown),
         taken_up=taken_up,
         orphaned=orphaned,
         gained=_counted(gained),

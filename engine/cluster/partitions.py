@@ -80,13 +80,15 @@ class PartitionColumns(Struct, frozen=True, eq=False):
 class Traffic(Struct, frozen=True, eq=False):
     """Outgoing rates of a subscription and its unacknowledged messages, by partition: (n,) each.
 
-    ``unknown``: whether no statistics have the messages per second, which then count as 0; None if all are known.
+    ``unknown``: whether no statistics have the rates, which then count as 0; None if all are known; ``unacked_unknown``
+    is the same of unacknowledged messages.
     """
 
     msgs_per_sec: NDArray[np.float64]
     bytes_per_sec: NDArray[np.float64]
     unacked: NDArray[np.int64]
     unknown: NDArray[np.bool_] | None = None
+    unacked_unknown: NDArray[np.bool_] | None = None
 
 
 _own_loads: Remembered[LoadTable] = Remembered()
@@ -112,8 +114,14 @@ def traffic(columns: PartitionColumns, loads: LoadTable, own: Mapping[str, Load]
             msgs[known] = theirs.rates[1][at][known]
             octets[known] = theirs.rates[3][at][known]
             unacked[known] = theirs.counts[0][at][known]
-        unknown = np.isnan(msgs)
-        flow = Traffic(filled(msgs), filled(octets), unacked, unknown if unknown.any() else None)
+        unknown, uncounted = np.isnan(msgs) | np.isnan(octets), unacked < 0
+        flow = Traffic(
+            filled(msgs),
+            filled(octets),
+            np.maximum(unacked, 0),
+            unknown if unknown.any() else None,
+            uncounted if uncounted.any() else None,
+        )
         for array in (flow.msgs_per_sec, flow.bytes_per_sec, flow.unacked):
             array.setflags(write=False)
         return flow

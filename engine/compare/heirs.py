@@ -18,7 +18,7 @@ from engine.cluster.moves import moves
 from engine.cluster.owners import active_ids, columns_of, dispatch_order, rules_of
 from engine.cluster.partitions import PartitionColumns, traffic
 from engine.cluster.state import ClusterState, Subscription
-from engine.compare.verdict import Evenness, Judgement, evenness, judge
+from engine.compare.verdict import Evenness, Judgement, evenness, judge, over_mean
 from engine.failover.bulk_ring import Rings, build_rings
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
@@ -35,7 +35,7 @@ class Loss:
 
     consumer: Consumer
     items: int
-    msgs_per_sec: float
+    msgs_per_sec: float | None
     moved: int
     heirs: int
     busiest: Consumer | None
@@ -85,7 +85,8 @@ def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer
     after = without(state, subscription.key, {consumer.consumer_id})
     left = next(other for other in after.subscriptions if other.key == subscription.key)
     ids_before, ids_after = active_ids(state, subscription), active_ids(after, left)
-    flow = traffic(columns_of(state, subscription), state.loads, subscription.loads).msgs_per_sec
+    sent = traffic(columns_of(state, subscription), state.loads, subscription.loads)
+    flow = sent.msgs_per_sec
     was, now = evenness(state, subscription), evenness(after, left)
     moved = moves(state, after, subscription.key)
     more = _counts(ids_after, len(left.consumers), left) - _counts(ids_before, len(left.consumers), left)
@@ -96,7 +97,7 @@ def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer
     return Loss(
         consumer=consumer,
         items=items,
-        msgs_per_sec=float(flow[mine].sum()),
+        msgs_per_sec=None if sent.unknown is not None and sent.unknown[mine].any() else float(flow[mine].sum()),
         moved=len(moved.moved) + len(moved.orphaned),
         heirs=int(np.count_nonzero(more > 0)),
         busiest=busiest,
@@ -108,7 +109,8 @@ def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer
 
 def _badness(loss: Loss) -> tuple[float, ...]:
     after = loss.after
-    return (after.owned - after.items, -after.busiest_msgs_per_sec, -after.busiest, -loss.msgs_per_sec, -loss.items)
+    messages = -(after.busiest_msgs_per_sec or 0.0), -(loss.msgs_per_sec or 0.0)
+    return (after.owned - after.items, messages[0], -after.busiest, messages[1], -loss.items)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -132,10 +134,11 @@ class _Failures:
 
 
 def _losses_of(leading: Sequence[Consumer], failures: _Failures, before: Evenness) -> list[Loss]:
-    owned, rate, size = failures.items, float(failures.rates.sum()), len(leading) - 1
+    owned, size, is_known = failures.items, len(leading) - 1, before.msgs_per_sec is not None
+    rate = float(failures.rates.sum()) if is_known else None
     losses = []
     for at, consumer in enumerate(leading):
-        most, fastest = int(failures.most[at]), float(failures.fastest[at])
+        most, fastest = int(failures.most[at]), float(failures.fastest[at]) if is_known else None
         after = Evenness(
             consumers=size,
             items=failures.items,
@@ -145,13 +148,13 @@ def _losses_of(leading: Sequence[Consumer], failures: _Failures, before: Evennes
             max_over_mean=most * size / owned if owned else 0.0,
             msgs_per_sec=rate,
             busiest_msgs_per_sec=fastest,
-            max_over_mean_rate=fastest * size / rate if rate > 0 else 0.0,
+            max_over_mean_rate=over_mean(fastest, rate, size),
         )
         losses.append(
             Loss(
                 consumer=consumer,
                 items=int(failures.counts[at]),
-                msgs_per_sec=float(failures.rates[at]),
+                msgs_per_sec=float(failures.rates[at]) if is_known else None,
                 moved=int(failures.moved[at]),
                 heirs=int(failures.heirs[at]),
                 busiest=leading[int(failures.busiest[at])],

@@ -51,9 +51,10 @@ class Size:
     max_over_mean: Annotated[float, about("The busiest consumer or broker divided by the mean.")]
     after_loss: Annotated[float, about("The worst of it after the loss of any one.")]
     busiest_msgs: Annotated[
-        float,
+        float | None,
         about(
             "Messages per second of the busiest consumer or broker; of a Key_Shared subscription those of known keys."
+            " Null where statistics lack a rate."
         ),
     ]
     idle: Annotated[int, about("Consumers or brokers without anything.", 0)]
@@ -201,10 +202,10 @@ def _size(
 ) -> Size:
     resized = structs.replace(state, subscriptions=(subscription,))
     even = evenness(resized, subscription)
-    by_messages = goal.by_messages and even.msgs_per_sec > 0
-    ratio = even.max_over_mean_rate if by_messages else even.max_over_mean
+    by_messages = goal.by_messages and bool(even.msgs_per_sec)
+    ratio = (even.max_over_mean_rate if by_messages else None) or even.max_over_mean
     after = [
-        loss.after.max_over_mean_rate if by_messages else loss.after.max_over_mean
+        (loss.after.max_over_mean_rate if by_messages else None) or loss.after.max_over_mean
         for loss in losses(resized, subscription)
         if len(subscription.consumers) > 1
     ]
@@ -217,7 +218,7 @@ def meets(size: Size, goal: Goal) -> Size:
     good = size.max_over_mean <= goal.max_over_mean
     if goal.survive and not 0 < size.after_loss <= goal.max_over_mean:
         good = False
-    if goal.busiest_msgs and size.busiest_msgs > goal.busiest_msgs:
+    if goal.busiest_msgs and (size.busiest_msgs is None or size.busiest_msgs > goal.busiest_msgs):
         good = False
     return replace(size, good=good)
 

@@ -40,8 +40,9 @@ class Evenness(Struct, frozen=True):
 
     ``items`` are partitions (slots of a Key_Shared subscription), ``owned`` those that somebody has, ``busiest`` those
     of the consumer with most of them; ``msgs_per_sec`` is what all get, ``busiest_msgs_per_sec`` the most that one gets
-    (in a Key_Shared subscription messages of known keys, not a rate). ``max_over_mean_*`` is the largest divided by the
-    mean, 0.0 where there is nothing to divide. ``idle`` consumers have nothing.
+    (in a Key_Shared subscription messages of known keys, not a rate), None where statistics lack a rate.
+    ``max_over_mean_*`` is the largest divided by the mean, 0.0 where there is nothing to divide. ``idle`` consumers
+    have nothing.
     """
 
     consumers: Annotated[int, about("Consumers that can be active; standbys do not count.", 0)]
@@ -53,22 +54,30 @@ class Evenness(Struct, frozen=True):
         float, about("Items of the busiest consumer divided by the mean; 0 where there is nothing to divide.", 0)
     ]
     msgs_per_sec: Annotated[
-        float,
-        about("Messages per second that all get; of a Key_Shared subscription the messages of known keys so far.", 0),
+        float | None,
+        about(
+            "Messages per second that all get; of a Key_Shared subscription the messages of known keys so far. Null"
+            " where statistics lack a rate.",
+            0,
+        ),
     ]
-    busiest_msgs_per_sec: Annotated[float, about("The most of these that one consumer gets.", 0)]
-    max_over_mean_rate: Annotated[float, about("The same divided by the mean; 0 where nothing flows.", 0)]
+    busiest_msgs_per_sec: Annotated[
+        float | None, about("The most of these that one consumer gets; null where one is not known.", 0)
+    ]
+    max_over_mean_rate: Annotated[
+        float | None, about("The same divided by the mean; 0 where nothing flows, null where a rate is not known.", 0)
+    ]
 
 
-def evenness_of(counts: NDArray[np.int64], rates: NDArray[np.float64], items: int) -> Evenness:
-    """The numbers for items and messages per second of each consumer: (c,) each.
+def evenness_of(counts: NDArray[np.int64], rates: NDArray[np.float64] | None, items: int) -> Evenness:
+    """The numbers for items and messages per second of each consumer: (c,) each; None for rates that are not known.
 
     >>> even = evenness_of(np.array([4, 2, 0]), np.array([1.0, 5.0, 0.0]), 6)
     >>> even.max_over_mean, even.max_over_mean_rate, even.idle
     (2.0, 2.5, 1)
     """
-    size, owned, rate = len(counts), int(counts.sum()), float(rates.sum())
-    busiest, fastest = int(counts.max(initial=0)), float(rates.max(initial=0.0))
+    size, owned, busiest = len(counts), int(counts.sum()), int(counts.max(initial=0))
+    rate, fastest = (None, None) if rates is None else (float(rates.sum()), float(rates.max(initial=0.0)))
     return Evenness(
         consumers=size,
         items=items,
@@ -78,8 +87,15 @@ def evenness_of(counts: NDArray[np.int64], rates: NDArray[np.float64], items: in
         max_over_mean=busiest * size / owned if owned else 0.0,
         msgs_per_sec=rate,
         busiest_msgs_per_sec=fastest,
-        max_over_mean_rate=fastest * size / rate if rate > 0 else 0.0,
+        max_over_mean_rate=over_mean(fastest, rate, size),
     )
+
+
+def over_mean(most: float | None, whole: float | None, size: int) -> float | None:
+    """The most divided by the mean of ``size``: 0.0 of nothing, None of what is not known."""
+    if most is None or whole is None:
+        return None
+    return most * size / whole if whole > 0 else 0.0
 
 
 NO_EVENNESS = evenness_of(np.zeros(0, dtype=np.int64), np.zeros(0), 0)
@@ -96,7 +112,8 @@ def evenness(state: ClusterState, subscription: Subscription) -> Evenness:
     def compute() -> Evenness:
         columns = columns_of(state, subscription)
         size = _candidates(state, columns, subscription)
-        return evenness_of(counts[:size], rates[:size], len(columns))
+        is_known = traffic(columns, state.loads, subscription.loads).unknown is None
+        return evenness_of(counts[:size], rates[:size] if is_known else None, len(columns))
 
     return _evenness.get((counts, rates, subscription.consumers), (), compute)
 
@@ -140,7 +157,7 @@ class Verdict(Struct, frozen=True):
 
     ``moved`` items of ``items`` have another owner, where ``least`` would lead to the same loads. ``msgs_per_sec`` and
     ``bytes_per_sec`` flow in what moved, by the numbers before; ``unacked_at_risk`` messages of it may be delivered
-    twice.
+    twice; None where statistics lack one.
     """
 
     judgement: Annotated[Judgement, about("Whether the busiest consumer has less, more or as much of all work.")]
@@ -156,9 +173,16 @@ class Verdict(Struct, frozen=True):
     moved: Annotated[int, about("Items that change from one consumer to another.", 0)]
     least: Annotated[int, about("Fewest moves that lead to the same loads.", 0)]
     items: Annotated[int, about("Items after the change; 0 where slots before and after cannot be compared.", 0)]
-    msgs_per_sec: Annotated[float, about("Messages per second of what moves, by the numbers before.", 0)]
-    bytes_per_sec: Annotated[float, about("Bytes per second of what moves, by the numbers before.", 0)]
-    unacked_at_risk: Annotated[int, about("Unacknowledged messages of what moves, which may be delivered twice.", 0)]
+    msgs_per_sec: Annotated[
+        float | None, about("Messages per second of what moves, by the numbers before; null where one is not known.", 0)
+    ]
+    bytes_per_sec: Annotated[
+        float | None, about("Bytes per second of what moves, by the numbers before; null where one is not known.", 0)
+    ]
+    unacked_at_risk: Annotated[
+        int | None,
+        about("Unacknowledged messages of what moves, which may be delivered twice; null where one is not known.", 0),
+    ]
 
 
 def judge(before: Evenness, after: Evenness, lost: int = 0) -> tuple[Judgement, JudgedBy]:
@@ -178,10 +202,9 @@ def judge(before: Evenness, after: Evenness, lost: int = 0) -> tuple[Judgement, 
     unowned = (before.items - before.owned, after.items - after.owned)
     if unowned[0] != unowned[1] and (before.owned or after.owned):
         return _less_is_better(*unowned), "nobody"
-    if before.msgs_per_sec > 0 and after.msgs_per_sec > 0:
-        judgement = _compared(
-            before.busiest_msgs_per_sec / before.msgs_per_sec, after.busiest_msgs_per_sec / after.msgs_per_sec
-        )
+    was, now = busiest_share(before), busiest_share(after)
+    if was is not None and now is not None:
+        judgement = _compared(was, now)
         if judgement != "even":
             return judgement, "messages"
     if before.owned and after.owned:
@@ -193,6 +216,11 @@ def judge(before: Evenness, after: Evenness, lost: int = 0) -> tuple[Judgement, 
     if before.consumers == after.consumers and before.idle != after.idle:
         return _less_is_better(before.idle, after.idle), "idle"
     return "even", "nothing"
+
+
+def busiest_share(side: Evenness) -> float | None:
+    """The part of all messages that the busiest consumer gets; None where none flow, or rates are not known."""
+    return side.busiest_msgs_per_sec / side.msgs_per_sec if side.busiest_msgs_per_sec and side.msgs_per_sec else None
 
 
 def _compared(before: float, after: float) -> Judgement:

@@ -14,6 +14,7 @@ from engine.diagnosis.cursors import CURSORS_ONLY
 from engine.diagnosis.limits import Setting
 from engine.diagnosis.metered import METRICS_ONLY
 from engine.diagnosis.model import Cause, Diagnosis, KnownBug, RuledOut, Value, Verdict
+from engine.diagnosis.placed import NO_STATISTICS
 from engine.diagnosis.producing import HOT_PARTITION
 from engine.diagnosis.release import JudgedRelease
 from engine.diagnosis.seen import parent_of
@@ -68,6 +69,7 @@ CAUSE_RULES: Final = (
     CauseRule(UNEXPLAINED, "messages wait, and no answer shows why", Severity.INFO),
     CauseRule(NOT_REPORTED, "the answer lacks what nearly every cause is read from", Severity.INFO),
     CauseRule(SUMS_ONLY, "messages wait, and sums do not say at which partition", Severity.INFO, "partitioned-stats"),
+    CauseRule(NO_STATISTICS, "answers without statistics do not say what waits", Severity.INFO, "stats"),
     CauseRule(CURSORS_ONLY, "messages wait, and cursors do not say why", Severity.INFO, "stats-internal"),
     CauseRule(METRICS_ONLY, "messages wait, and metrics do not say why", Severity.INFO, "metrics of brokers"),
 )

@@ -75,9 +75,9 @@ def _failover(part: FailoverPlan) -> Iterator[Outcome]:
         elif goal.kind == "max_over_mean":
             yield _outcome(part.name, goal, even.max_over_mean, busiest(counts))
         elif goal.kind == "max_over_mean_msgs":
-            yield _outcome(part.name, goal, even.max_over_mean_rate, busiest(rates))
+            yield _outcome(part.name, goal, even.max_over_mean_rate or 0.0, busiest(rates))
         elif goal.kind == "busiest_msgs":
-            yield _outcome(part.name, goal, even.busiest_msgs_per_sec, busiest(rates))
+            yield _outcome(part.name, goal, even.busiest_msgs_per_sec or 0.0, busiest(rates))
         else:
             yield _outcome(part.name, goal, even.idle)
 
@@ -86,7 +86,7 @@ def _worst_failover(part: FailoverPlan, subscription: Subscription, goal: Goal) 
     """The largest share over the mean after ``goal.losses`` are lost, and who they are; infinite if nobody is left."""
 
     def ratio(even: Evenness) -> float:
-        return even.max_over_mean_rate if goal.by_messages else even.max_over_mean
+        return (even.max_over_mean_rate or 0.0) if goal.by_messages else even.max_over_mean
 
     if len(subscription.consumers) <= goal.losses:
         return math.inf, tuple(consumer.name for consumer in subscription.consumers)
@@ -152,9 +152,9 @@ def _of_slots(part: KeyPlan, goal: Goal, selector: Selector, keys: KnownKeys) ->
     hottest, _ = keys.hottest
     if goal.kind == "busiest_msgs":
         hot = alone > goal.allowed
-        return _outcome(part.name, goal, even.busiest_msgs_per_sec, busiest, hottest if hot else "")
+        return _outcome(part.name, goal, even.busiest_msgs_per_sec or 0.0, busiest, hottest if hot else "")
     hot = alone * len(names) / even.msgs_per_sec > goal.allowed
-    return _outcome(part.name, goal, even.max_over_mean_rate, busiest, hottest if hot else "")
+    return _outcome(part.name, goal, even.max_over_mean_rate or 0.0, busiest, hottest if hot else "")
 
 
 def _worst_of_keys(part: KeyPlan, goal: Goal, selector: Selector, keys: KnownKeys) -> Outcome:

@@ -18,7 +18,7 @@ from engine.names import TopicName, parse_topic_name, refuse_namespace
 LONGEST_COMMAND: Final = 4_000
 """Characters of a line that may be a command; a longer one is output."""
 _ADDRESS: Final = re.compile(
-    r"(?:^|[\s'\"(=<>]|https?://[^\s/'\"]{1,300})(/(?:admin/v2|lookup/v2/topic)/[^\s'\"<>\\)]{1,2000})"
+    r"(?:^|[\s'\"(=<>]|https?://[^\s/'\"]{1,300})(/(?:admin/v2|lookup/v2/topic)/[^\s'\"`<>\\)]{1,2000})"
 )
 _METRICS: Final = re.compile(r"https?://[^\s/'\"]{1,300}/metrics/?(?=[\s'\"?]|$)")
 _TOOL: Final = re.compile(r"(?:^|[\s/'\"(`$])(pulsar-admin(?:\.sh|\.cmd)?|pulsarctl|pulsar-shell|admin>)(?=[\s'\"]|$)")
@@ -55,6 +55,9 @@ _NAMESPACE_VERBS: Final = {
     "get-bundles": "bundles",
     "policies": "",
     "get-anti-affinity-group": "antiAffinity",
+    "get-max-unacked-messages-per-consumer": "maxUnackedMessagesPerConsumer",
+    "get-max-unacked-messages-per-subscription": "maxUnackedMessagesPerSubscription",
+    "get-max-producers-per-topic": "maxProducersPerTopic",
 }
 _BROKER_STATS: Final = {
     "topics": "topics", "destinations": "topics", "load-report": "load-report", "monitoring-metrics": "metrics",
@@ -113,7 +116,8 @@ def command_in(line: str) -> Command | None:
     """
     if len(line) > LONGEST_COMMAND:
         return None
-    line = line.encode(errors="replace").decode()  # a byte that was no text has no place in an address
+    # A byte that was no text has no place in an address.
+    line = line.replace("\xa0", " ").encode(errors="replace").decode()
     found = _LOOP.search(line)
     loop = found[1] if found is not None else ""
     address = _ADDRESS.search(line)
@@ -124,7 +128,7 @@ def command_in(line: str) -> Command | None:
     if _METRICS.search(line):
         return Command("/metrics")
     tool = _TOOL.search(line)
-    words = _split(line[tool.end() :] if tool is not None else line)
+    words = _split(_argued(line, tool) if tool is not None else line)
     for at, word in enumerate(words[:-1]):
         group, verb = _GROUPS.get(word), words[at + 1]
         if group is None or not (tool is not None or _is_known(group, verb)):
@@ -133,6 +137,12 @@ def command_in(line: str) -> Command | None:
         if command is not None:
             return Command(command.path, command.varies, loop)
     return Command("") if tool is not None else None
+
+
+def _argued(line: str, tool: re.Match[str]) -> str:
+    """What is behind the tool's name, up to the quote that closes one before it."""
+    rest, quote = line[tool.end() :], tool[0][:1]
+    return rest.partition(quote)[0] if quote in ("'", '"', "`") else rest
 
 
 def _is_known(group: str, verb: str) -> bool:

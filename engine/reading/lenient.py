@@ -68,11 +68,15 @@ _TYPOGRAPHIC: Final = re.compile(
     r"[“”„‟«»]([^“”„‟«»\"\n]*)[“”„‟«»\"]|\"([^“”„‟«»\"\\\n]*)[“”„‟]|[‘’‚‛]([^‘’‚‛\n]*)[‘’‚‛]"
 )
 _NUMBER: Final = re.compile(
-    r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?=[ \t\r]*(?:[\n,}\]):=\"'“]|//|#|/\*|\.\.|…|$))"
+    r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?=[^\S\n]*(?:[\n,，}\])=\"'“]|:(?!\d)|//|#|/\*|\.\.|…|$))"
 )
 _STRICT_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_WORD: Final = re.compile(r"[A-Za-z_$][\w$.-]*")
-_BARE: Final = re.compile(r"[^\s,{}\[\]()\"'“”=]+")
+_WORD: Final = re.compile(r"(?:(?:non-)?persistent://)?[A-Za-z_$][\w$./-]*|:[A-Za-z_]\w*(?==>|[ ])")
+_BARE: Final = re.compile(r"[^\s,，{}\[\]()\"'“”=]+")
+_RANGES: Final = re.compile(r"\[?(?:[(\[]-?\d+:-?\d+\.\.-?\d+:-?\d+[)\]][,\s]*)+\]?(?=[,\s])")
+"""Positions from and to, in brackets that tell whether the ends belong to them."""
+_RANGES_OF_KEYS: Final = ("keyHashRanges",)
+"""A list of texts such as ``[0, 5]``, which look like lists without their quotes."""
 _COMMENTS: Final = {"//": "\n", "/*": "*/", "<!": "-->", "#": "\n"}
 """How comments begin and end; one of a line keeps its line break."""
 _CUT_MARK: Final = re.compile(
@@ -80,15 +84,18 @@ _CUT_MARK: Final = re.compile(
     r"|<(?:snip|cut|truncated|omitted|more|\.\.\.)[^>\n]{0,40}>|[\[(](?:snip|cut|truncated|omitted|\.{2,}|…)[^\])\n]{0,40}[\])]",
     re.IGNORECASE,
 )
-_TYPE: Final = re.compile(r"[A-Za-z_][\w.:]{0,80}\s*(?=[({])|(?:OrderedDict|defaultdict|dict|list|tuple|Some)\s*\(")
-_PAIR: Final = re.compile(r"[:=]")
+_TYPE: Final = re.compile(
+    r"(?:(?:\[\d*\]|map\[[\w.]{1,80}\]|[*&])*[A-Za-z_][\w.:]{0,80}\s*|%)(?=[({])"
+    r"|(?:OrderedDict|defaultdict|dict|list|tuple|Some)\s*\("
+)
+_PAIR: Final = re.compile(r"=>|[:=：]")
 _LITERALS: Final = {
     "true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null",
     "TRUE": "true", "FALSE": "false", "NULL": "null", "nil": "null", "undefined": "null",
     "NaN": "NaN", "nan": "NaN", "Infinity": "Infinity", "inf": "Infinity",
 }  # fmt: skip
 _JSON_LITERALS: Final = ("true", "false", "null", "NaN", "Infinity")
-_VALUE_BEGINS: Final = re.compile(r"\s+\S|[\"'{\[(“‘]|[-\d]")
+_VALUE_BEGINS: Final = re.compile(r"\s+\S|[\"'{\[(“‘]|[-\d]|(?:true|false|nil)\b|[\w.]{1,80}\{|map\[")
 _FOREIGN: Final = re.compile(r"[^\n]*(?:\n|$)")
 _GOES_ON: Final = re.compile(r"[ \t]*(?:[\"'“}\]),{\[]|(?:-?\d[\d.eE+-]*|true|false|null)[ \t]*,?[ \t\r]*(?:\n|$))")
 _MOST_FOREIGN: Final = 5
@@ -141,8 +148,7 @@ class Reader:
 
     def value(self) -> Read:
         """Read an object or a list that begins here."""
-        self._skip_type()
-        self._open()
+        self._open(is_list=self._skip_type())
         return self._run()
 
     def members(self) -> Read:
@@ -166,7 +172,7 @@ class Reader:
         if self._at >= len(self._text):
             return False
         char = self._text[self._at]
-        if char == ",":
+        if char in ",，":
             self._comma()
             return True
         if char in "}])":
@@ -228,7 +234,7 @@ class Reader:
         word = _WORD.match(self._text, self._at)
         return word is not None and self._text[word.end() : word.end() + 1] == "="
 
-    def _open(self) -> None:
+    def _open(self, *, is_list: bool) -> None:
         bracket = self._text[self._at]
         if len(self._stack) >= DEEPEST:
             self._read.too_deep = self._at
@@ -237,7 +243,7 @@ class Reader:
         if self._stack:
             top = self._stack[-1]
             path = (*top.path, top.key) if top.key is not None else top.path
-        self._stack.append(_Open(bracket, path, is_list=None if bracket == "(" else bracket == "[", has_comma=False))
+        self._stack.append(_Open(bracket, path, is_list=None if bracket == "(" else is_list or bracket == "["))
         self._at += 1
 
     def _close(self, char: str) -> bool:
@@ -278,6 +284,8 @@ class Reader:
             return
         if top.bracket == "(" and top.is_list and top.members == 1:
             value = inside  # Some(1), dict({...}): one value in the parentheses of a type
+        if parent.is_list and parent.path[-1:] == _RANGES_OF_KEYS:
+            value = json.dumps(value.replace(",", ", "))
         parent.add(value)
 
     def _close_all(self, *, by_hand: bool) -> None:
@@ -294,8 +302,6 @@ class Reader:
         if name is None:
             return False
         self._spaces_inside(top)
-        if self._text[self._at : self._at + 2] == "=>":
-            self._at += 1
         pair = _PAIR.match(self._text, self._at)
         if pair is None:
             if self._goes_on_from(top, before):
@@ -339,6 +345,8 @@ class Reader:
 
     def _item(self, top: _Open) -> bool:
         before = self._at
+        if self._text[before] == "'" and self._goes_on_from(top, before):
+            return True
         if not self._value(top):
             self._at = before
             return False
@@ -352,12 +360,17 @@ class Reader:
         """Read a value, or open an object or a list."""
         if self._at >= len(self._text):
             return False
-        self._skip_type()
+        ranges = _RANGES.match(self._text, self._at)
+        if ranges is not None:
+            top.add(json.dumps(ranges[0]))
+            self._at = ranges.end()
+            return True
+        is_list = self._skip_type()
         char = self._text[self._at : self._at + 1]
         if char and char in "{[(":
             if char == "(" and not (self._at and self._text[self._at - 1].isalnum()) and top.bracket == "":
                 return False
-            self._open()
+            self._open(is_list=is_list)
             return True
         text = self._string()
         if text is not None:
@@ -365,12 +378,14 @@ class Reader:
             return True
         return self._number(top) or self._bare(top)
 
-    def _skip_type(self) -> None:
+    def _skip_type(self) -> bool:
+        """Pass over the name of a type; return whether its braces hold a list, as Go writes it."""
         match = _TYPE.match(self._text, self._at)
-        if match is not None:
-            self._read.mended[Mend.TYPE_NAME] += 1
-            end = match.end()
-            self._at = end - 1 if match[0].endswith("(") else end
+        if match is None:
+            return False
+        self._read.mended[Mend.TYPE_NAME] += 1
+        self._at = match.end() - match[0].endswith("(")
+        return match[0].startswith("[")
 
     def _spaces_inside(self, top: _Open) -> None:
         while True:
@@ -393,11 +408,11 @@ class Reader:
         if behind == "=" or (behind == ":" and (not self._quoted_keys or _VALUE_BEGINS.match(self._text, end + 1))):
             self._read.mended[Mend.NO_QUOTES] += 1
             self._at = end
-            return word[0]
+            return word[0].lstrip(":")
         if behind in (" ", "\t") and re.compile(r"[ \t]+[:=][ \t]").match(self._text, end):
             self._read.mended[Mend.NO_QUOTES] += 1
             self._at = end
-            return word[0]
+            return word[0].lstrip(":")
         return None
 
     def _string(self) -> str | None:
@@ -492,7 +507,7 @@ class Reader:
         if top.key is None and not top.is_list:
             return False
         # A value without quotes ends its line or stands before a comma or bracket; a sentence does not.
-        rest = re.compile(r"[ \t\r]*(?:[\n,}\])]|//|#)").match(self._text, match.end())
+        rest = re.compile(r"[^\S\n]*(?:[\n,，}\])]|//|#)").match(self._text, match.end())
         if rest is None or (top.is_list and top.bracket == "[" and self._quoted_keys) or word[0] in "@$%!?<>&;":
             return False
         top.add(json.dumps(word, ensure_ascii=False))

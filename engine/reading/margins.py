@@ -1,47 +1,49 @@
 """What tools put around every line of a text, or around a text as a whole, and nobody typed.
 
-Logs of containers have a time and a stream before each line, ``docker compose`` and ``kubectl logs --prefix`` the name
-of a container, pages the number of a line, a split terminal a border behind it. An issue tracker, a page, a table of
-cells or a job runner has the text in markup or in a string of its own. Every line keeps its number.
+Logs have a time and a stream before each line, ``docker compose`` the name of a container, pages the number of a line,
+a split terminal a border behind it. An issue tracker, a page, a mail, a table of cells, a comparison or a job runner
+has the text in markup or in a string of its own. Every line keeps its number.
 """
 
 from __future__ import annotations
 
 import html
-import json
+import quopri
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 _FEWEST: Final = 3
-"""So many lines after one another with the same kind of margin have it from a tool, and not by chance."""
-_BEFORE: Final = (
-    re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.,]{8,24}(?:Z|[+-]\d\d:?\d\d)? (?:stdout|stderr) [FP] ?"),
-    re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.,]{8,24}(?:Z|[+-]\d\d:?\d\d) (?=[ {}\[\]\"$]|$)"),
-    re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,100} [\w./@-]{1,100}(?:\[\d{1,9}\])?: ?"),
-    re.compile(r"[\w.-]{1,100} +\| ?"),
-    re.compile(r"\[(?:pod/[\w./-]{1,200}|\d{4}-\d\d-\d\d[T ][\d:.,]{8,24}(?:Z|[+-]\d\d:?\d\d)?)\] ?"),
-    re.compile(r"[\w.]{1,60}-[\w.-]{1,200} [\w.-]{1,100} (?=[ {}\[\]\"$])"),
-    re.compile(r"L\d{1,7}(?:[ :\t]|$)"),
-    re.compile(r"(?:> ?){2,20}"),
+"""So many lines after one another with the same margin have it from a tool, and not by chance."""
+_OPENING: Final = re.compile(
+    r"(?P<before>[^\n]{0,400}?)(?:[{\[][ \t]*(?P<behind>[^\w\s\"'{}\[\],:;.…]{0,3})[ \t]*$"
+    r"|[{\[](?=[ \t]*[\"'{}\[\]])|(?=msgRateIn:[ ])|(?<=^>[ ])(?=[A-Za-z_]\w{0,80}:(?:[ ]|$)))"
 )
+"""How an answer begins in a line, with what is before it and behind it."""
+_NO_MARGIN: Final = re.compile(
+    r"\s*(?:[\"'“]|[{\[(]+\s*(?:[\"'“{\[]|-?\d+[\s,\]]|$)|[\d\s.,)}\]-]*$|.*[\"'“]\s*[,:]\s*[\"'“])"
+)
+"""What an answer itself has before a bracket: a name in quotes, numbers, or another bracket."""
+_NUMBER: Final = re.compile(r"\d+")
+_MOST_TRIED: Final = 500
+"""So many lines are tried as the first one below a margin."""
 _MOST_CONTINUED: Final = 40
-_BEHIND: Final = re.compile(r"[ \t]*[│┃|][ \t]*$")
-_OF_JSON: Final = re.compile(r"\s*(?:[{}\[\]]|\"[^\"\n]{1,200}\"\s*:)")
-"""How a line of an answer begins, below its margin."""
 _MACRO: Final = r"\{(?:code|noformat|quote|panel)(?:[:=][^{}\n\"]{0,200})?\}"
 _MARKUP: Final = re.compile(rf"^[ \t]*{_MACRO}|{_MACRO}[ \t]*$", re.MULTILINE)
-_TAG: Final = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,20}(?:\s[^<>\n]{0,300})?/?>")
+_TAG: Final = re.compile(
+    r"</?(?:a|abbr|b|blockquote|body|br|code|details|div|em|font|h[1-6r]|html|i|img|li|nowiki|ol|p|pre|s|span|strong|sub"
+    r"|summary|sup|syntaxhighlight|table|tbody|td|th|thead|tr|tt|u|ul)(?:\s[^<>\n]{0,300})?/?>"
+)
+_MARKED_UP: Final = re.compile(r"</(?:code|details|div|p|pre|span|summary|td)>|<br ?/?>")
+_QUOTE: Final = re.compile("&(?:quot|#34|#x22);")
+_LINK: Final = re.compile(
+    r"(?P<url>\b(?:(?:non-)?persistent|pulsar|pulsar\+ssl|https?)://[^\s\"<>|]{1,600})<(?P=url)[^\s<>]{0,600}>"
+    r"|<((?:(?:non-)?persistent|pulsar|pulsar\+ssl|https?)://[^\s\"<>|]{1,600})(?:\|[^<>\n]{0,600})?>"
+)
+"""An address that a mail or a chat made a link of."""
+_HUNK: Final = re.compile(r"^@@ -\d[^\n]{0,100}@@", re.MULTILINE)
+_ESCAPED_MARKDOWN: Final = re.compile(r"(?<!\\)\\([_\[\]{}*#])")
 _CELL: Final = re.compile(r"\{\s{0,40}\"\"[A-Za-z]")
-_ESCAPED: Final = re.compile(
-    r"\"(?:stdout|stderr|output|cmd|command|log|body|result|content|text|message|msg)\"\s{0,20}:\s{0,20}"
-    r"(\"(?:[^\"\\\n]|\\.)*\")"
-)
-_ENVELOPE: Final = re.compile(r"\"\s*:\s*\"(?:\\[ntr]|\s){0,20}\{(?:\\[ntr]|\s){0,40}\\\"|\"log\"\s*:\s*\"\s*\{?\\n\"")
-_BARE: Final = re.compile(
-    r"(?<!\\)\"(?:msgRateIn|msgBacklog|subscriptions|entriesAddedCounter|boundaries|brokerUrl|bundles)\"\s*:"
-)
-"""A member of an answer that is in no string: then strings around it are not taken for the output."""
 _WINDOWS: Final = {0xDC85: "…", 0xDC91: "‘", 0xDC92: "’", 0xDC93: "“", 0xDC94: "”", 0xDC96: "-", 0xDCA0: "\u00a0"}
 """Bytes of Windows-1252, which are not UTF-8, where words and code are pasted through a mail or an office program."""
 
@@ -50,23 +52,24 @@ def without_margins(text: str) -> str:
     """The text without what tools put before or behind its lines, and without markup around it. O(length)."""
     if any(chr(code) in text for code in _WINDOWS):
         text = text.translate(_WINDOWS)
-    if _ENVELOPE.search(text) is not None and _BARE.search(text) is None:
-        text = _out_of_strings(text)
-    if text.count("&quot;") > text.count('"'):
-        text = html.unescape(_TAG.sub("", text))
+    if "quoted-printable" in text:
+        text = quopri.decodestring(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    if _MARKED_UP.search(text) is not None:
+        text = html.unescape(_TAG.sub("", text.replace("<br>", " ").replace("&nbsp;", " ")))
+    elif len(_QUOTE.findall(text)) > text.count('"'):
+        text = html.unescape(text)
     if "{code" in text or "{noformat" in text or "{quote" in text or "{panel" in text:
         text = _MARKUP.sub("", text)
     if _CELL.search(text) is not None:
         text = text.replace('""', '"')
+    if "<" in text:
+        text = _LINK.sub(lambda match: match["url"] or match[2], text)
+    if "\\{" in text or "\\[" in text:
+        text = _ESCAPED_MARKDOWN.sub(r"\1", text)
     lines = text.split("\n")
-    for pattern in _BEFORE:
-        lines = _stripped(lines, [match.end() if (match := pattern.match(line)) else 0 for line in lines])
-    ends = [match.start() if (match := _BEHIND.search(line)) else 0 for line in lines]
-    for run in _runs(ends):
-        if any(_OF_JSON.match(lines[at]) for at in run):
-            for at in run:
-                lines[at] = lines[at][: ends[at]]
-    return "\n".join(_continued(lines))
+    if _HUNK.search(text) is not None:
+        lines = ["" if line.startswith(("-", "+++", "@@")) else line[1:] for line in lines]
+    return "\n".join(_continued(_stripped(lines)))
 
 
 def _continued(lines: Iterable[str]) -> Iterator[str]:
@@ -83,37 +86,40 @@ def _continued(lines: Iterable[str]) -> Iterator[str]:
         yield before
 
 
-def _stripped(lines: list[str], widths: list[int]) -> list[str]:
-    """The lines without margins of these widths, where several have one after another and an answer is below them."""
-    for run in _runs(widths):
-        if any(_OF_JSON.match(lines[at], widths[at]) for at in run):
-            for at in run:
-                lines[at] = lines[at][widths[at] :]
+def _stripped(lines: list[str]) -> list[str]:
+    """The lines without what a tool put before or behind each: what is around a line in which an answer begins, and the
+    same (but for digits) around the lines above and below it.
+    """
+    tried = at = 0
+    while at < len(lines) and tried < _MOST_TRIED:
+        opening = _OPENING.match(lines[at])
+        at += 1
+        if opening is None:
+            continue
+        before, behind = opening["before"], opening["behind"] or ""
+        if _NO_MARGIN.match(before) is not None:
+            before = ""
+        if not before and not behind:
+            continue
+        tried += 1
+        margin = _margin(before, behind)
+        first, last = at - 1, at
+        while first > 0 and margin.fullmatch(lines[first - 1]) is not None:
+            first -= 1
+        while last < len(lines) and margin.fullmatch(lines[last]) is not None:
+            last += 1
+        if last - first >= _FEWEST:
+            inside = (margin.fullmatch(line) for line in lines[first:last])
+            lines[first:last] = [match[1] for match in inside if match is not None]
+            at = last
     return lines
 
 
-def _runs(widths: Iterable[int]) -> Iterator[list[int]]:
-    run: list[int] = []
-    for at, width in enumerate((*widths, 0)):
-        if width:
-            run.append(at)
-            continue
-        if len(run) >= _FEWEST:
-            yield run
-        run = []
-
-
-def _out_of_strings(text: str) -> str:
-    """What is in strings of members that job runners and logs keep an output in, each at the line where it was."""
-    parts: list[str] = []
-    at = 0
-    for match in _ESCAPED.finditer(text):
-        breaks = text.count("\n", at, match.start())
-        parts.append("\n" * (breaks or bool(parts)))
-        at = match.start()
-        try:
-            value = str(json.loads(match[1]))
-        except ValueError:
-            continue
-        parts.append(value.replace("\n", " "))
-    return "".join(parts)
+def _margin(before: str, behind: str) -> re.Pattern[str]:
+    """A line with this margin; its group is what is between. Numbers differ from line to line."""
+    written = before.rstrip()
+    if written.endswith(("│", "┃")):
+        head = f".{{{len(written) - 1}}}{written[-1]}"  # the other half of a screen
+    else:
+        head = r"\d+".join(map(re.escape, _NUMBER.split(written)))
+    return re.compile(rf"{head}[ \t]?(.*?)[ \t]*{re.escape(behind)}[ \t]*" if behind else rf"{head}[ \t]?(.*)")

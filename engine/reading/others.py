@@ -33,6 +33,12 @@ _FORMS: Final = (
      "export the panel with the legend that Grafana gives, or give what pulsar-admin topics stats prints"),
     (r"^Content-Transfer-Encoding: base64", "is a mail in base64", "save its text, or what is attached to it"),
     (r"\bmap\[[^\s:\]]{1,200}:\{\w+:", "is a struct as Go prints it for debugging", "print it as JSON (json.Marshal)"),
+    (r"^Array\n\(\n +\[", "is an array as PHP prints it", "print it as JSON (json_encode)"),
+    (r"^OrderedDict\(\[\(", "is a dictionary as old Pythons print it", "print it as JSON (json.dumps)"),
+    (r"^\{:msgRateIn ", "is a map as Clojure prints it", "print it as JSON"),
+    (r"^\[msgRateIn:", "is a map as Groovy prints it", "print it as JSON (JsonOutput.toJson)"),
+    (r"^\{MsgRateIn:\S+ Msg", "is a struct as Go prints it for debugging", "print it as JSON (json.Marshal)"),
+    (r"^json(?:\.\w+|\[)[^\n]* = ", "is an answer that gron took apart", "give what gron --ungron makes of it"),
     (r"^#!", "is a script", "give what it prints"),
     (r"^-----BEGIN ", "is a key or a certificate", _STATISTICS),
     (r"^(?:HTTP/\d(?:\.\d)? )(?:4|5)\d\d", "is an error of HTTP", "ask again with a role that may read"),
@@ -42,6 +48,9 @@ _FORMS: Final = (
      _STATISTICS),
     (r"^[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n", "is a table of values", _STATISTICS),
 )  # fmt: skip
+_COMMAND: Final = re.compile(
+    r"\b(?:pulsar-admin|pulsarctl)[ \t]+[a-z][a-zA-Z-]{1,40}[ \t]+(?!\S*stats)[a-z][a-z-]{1,60}(?=\s)"
+)
 _COMPILED: Final = tuple((re.compile(pattern, re.MULTILINE), what, advice) for pattern, what, advice in _FORMS)
 
 
@@ -55,4 +64,8 @@ def named(data: bytes) -> tuple[str, str] | None:
         if data.startswith(magic):
             return what, _UNPACK if "packed" in what or "archive" in what else _STATISTICS
     text = data[:_HEAD_BYTES].decode("utf-8", "replace")
-    return next(((what, advice) for form, what, advice in _COMPILED if form.search(text)), None)
+    known = next(((what, advice) for form, what, advice in _COMPILED if form.search(text)), None)
+    command = _COMMAND.search(text)
+    if known is None and command is not None:
+        return f"is what {' '.join(command[0].split())} prints, of which nothing is read here", _STATISTICS
+    return known

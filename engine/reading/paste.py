@@ -29,7 +29,7 @@ _GAP: Final = r"(?:[^\S\n]|\n(?:[>|│]+|[+](?=[ \t]))?)*"
 _OPENS: Final = "“”„‟«»‘’‚‛"
 """Quotes of other keyboards, any of which may open a name."""
 _BEGINS: Final = re.compile(
-    rf"\{{(?={_GAP}(?:[\"'{_OPENS}}}]|[A-Za-z_$][\w$.-]{{0,100}}\s*[:=]|//|#|/\*|\.\.|…))"
+    rf"\{{(?={_GAP}(?:[\"'{_OPENS}}}]|:?[A-Za-z_$][\w$.-]{{0,100}}\s*[:=]|(?:non-)?persistent://|//|#|/\*|\.\.|…))"
     rf"|\[(?={_GAP}[\"'{_OPENS}{{\[])"
     r"|[A-Z][A-Za-z0-9_]{0,80}\((?=[a-z_]\w{0,100}=)"
     r"|(?<=\n)[ \t>|]*(?=(?:\"[^\"\n]{1,600}\"|“[^”\n]{1,600}”|'[^'\n]{1,600}')[ \t]*:[ \t]*[\"'“‘{\[\-\dtfnTFN])"
@@ -42,8 +42,6 @@ _COLOURS: Final = re.compile(
     r"(?:\x1b|\^\[|␛|\\e|\\033|\\x1b|\\u001b)(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>])"
     r"|(?<![\w\"])\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m"
 )
-_ESCAPED: Final = re.compile(r"\{(?:\s|\\n){0,40}\\\"")
-"""An answer in a string of which the words around it say nothing, with its line breaks."""
 _TYPED: Final = re.compile(r"[^\n\x08]\x08")
 _COMMAND_MAYBE: Final = re.compile(
     r"pulsar-admin|pulsarctl|pulsar-shell|admin>|/admin/v2/|/lookup/v2/|/metrics"
@@ -54,6 +52,12 @@ _SIGNS: Final = re.compile(
     r"|persistent://|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|[sS]ervice_?[uU]rl|lastStats|loadBalancer|brk_"
 )
 """Names that an answer has, in any spelling."""
+_REST_OF_COMMAND: Final = re.compile(r"\n([\w.:/%-]{1,400})\n\s*")
+"""The end of a name that a terminal broke, directly before an answer."""
+_WIDTHS: Final = (80, 100, 120, 132, 160, 200, 240)
+"""Of terminals whose lines are taken to go on: what is below a line of another length is another line."""
+_CHUNK: Final = re.compile(r"\r\n[0-9a-fA-F]{1,8}\r\n")
+"""The length of a piece, as HTTP sends it between the pieces of a long answer."""
 _JOINED: Final = re.compile(r";|&&|\|\|")
 _WIDEST_MARGIN: Final = 200
 _MOST_DOCUMENTS: Final = 50_000
@@ -156,14 +160,13 @@ def _plain(text: str) -> str:
         text = _COLOURS.sub("", text)
     if "\x08" in text:
         text = _TYPED.sub("", text)
-    if re.search(r"\{\s{0,40}\\\"", text):
-        text = text.replace('\\"', '"')
+    if "\u2028" in text or "\u2029" in text:
+        text = text.replace("\u2028", " ").replace("\u2029", " ")
+    if "ransfer-Encoding: chunked" in text:
+        text = _CHUNK.sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", " ")
-    text = without_margins(text)
-    if _ESCAPED.search(text):
-        text = text.replace("\\n", " ").replace('\\"', '"')
-    return _without_numbers(text)
+    return _without_numbers(without_margins(text))
 
 
 def _without_numbers(text: str) -> str:
@@ -340,6 +343,9 @@ def _commands(text: str) -> tuple[Command, ...]:
         seen = text.rfind("\n", 0, place) + 1
         end = text.find("\n", place)
         line = text[seen : len(text) if end < 0 else end]
+        wrapped = _REST_OF_COMMAND.fullmatch(text, seen + len(line)) if len(line) in _WIDTHS else None
+        if wrapped is not None:
+            line += wrapped[1]
         whole = command_in(line)
         if whole is None:
             continue

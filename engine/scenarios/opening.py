@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, structs
 
-from engine.admin.facts import BundleList, Snapshot
+from engine.admin.facts import BundleList, Snapshot, total, unacked_of
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
 from engine.admin.moments import Moment, combined, read_moments
 from engine.admin.partitions import bounded
@@ -31,7 +31,7 @@ from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES
 from engine.names import SCALABLE, TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
-from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of, unacked_of
+from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of
 from engine.text import counted
 from engine.views.failover.model import Notice
 
@@ -138,11 +138,13 @@ def open_snapshot(
     if snapshot.settings is None:
         settings = structs.replace(settings, subscriptionKeySharedUseConsistentHashing=ring_of(shared, settings))
     table = TopicTable.of(topics)
+    loads = LoadTable.of(table, _loads(snapshot))
     state = ClusterState(
         release=behaviour.label,
         settings=settings,
         topics=table,
-        loads=LoadTable.of(table, _loads(snapshot)),
+        # What brokers list as loaded is all that has traffic; without their lists, nothing is known of the rest.
+        loads=loads if snapshot.loaded is not None else loads.with_gaps(),
         subscriptions=tuple(_in_columns(subscription, table) for subscription in subscriptions),
         key_subscriptions=shared,
         producer_policies=producer_policies(snapshot, behaviour),
@@ -314,8 +316,8 @@ def _loads(snapshot: Snapshot) -> dict[str, Load]:
             msg_rate_out=facts.msg_rate_out_msgs_per_sec,
             throughput_in_bytes_per_sec=facts.msg_throughput_in_bytes_per_sec,
             throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
-            unacked_messages=sum(unacked_of(subscription) for subscription in facts.subscriptions),
-            backlog_entries=facts.msg_backlog_entries,
+            unacked_messages=total(unacked_of(subscription) for subscription in facts.subscriptions),
+            backlog_entries=total(subscription.msg_backlog_entries for subscription in facts.subscriptions),
         )
         for name, facts in snapshot.topics.items()
     }

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
+from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts, unacked_of
 from engine.admin.inference import InferredLevels, infer_priority_levels
 from engine.cluster.state import Subscription
 from engine.cluster.tables.topics import NOTHING_REPORTED, Load, Topic
@@ -133,11 +133,6 @@ def subscriptions_of(
     return tuple(subscriptions), tuple(notes)
 
 
-def unacked_of(facts: SubscriptionFacts) -> int:
-    """Unacknowledged messages; a Failover subscription reports them only by consumer, others also as a total."""
-    return max(facts.unacked_messages or 0, sum(consumer.unacked_messages or 0 for consumer in facts.consumers))
-
-
 def _is_alone(topic: TopicFacts) -> bool:
     """Whether all outgoing traffic goes to one subscription, whose numbers are then those of the topic."""
     return len(topic.subscriptions) == 1 and topic.subscriptions[0].msg_rate_out_msgs_per_sec == (
@@ -150,7 +145,7 @@ def _own_load(facts: SubscriptionFacts) -> Load:
         msg_rate_out=facts.msg_rate_out_msgs_per_sec,
         throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
         unacked_messages=unacked_of(facts),
-        backlog_entries=facts.msg_backlog_entries or 0,
+        backlog_entries=facts.msg_backlog_entries,
     )
 
 

@@ -34,13 +34,12 @@ from engine.verify.consumers import (
     Actives,
     Group,
     as_listed,
+    compare_key_ranges,
     compare_subscription,
     infer_levels,
     observed_actives,
 )
-from engine.verify.key_ranges import compare_key_ranges
-from engine.verify.reasons import with_reasons
-from engine.verify.report import Difference, FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource
+from engine.verify.report import Difference, FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource, with_reasons
 from engine.verify.scalable import KINDS, compare_scalable
 from engine.verify.statistics import (
     Statistics,

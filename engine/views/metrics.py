@@ -102,10 +102,10 @@ def _of_subscriptions(state: ClusterState, limited: _Limited) -> Iterable[Family
         ((("namespace", subscription.namespace), ("subscription", subscription.name)), evenness(state, subscription))
         for subscription in state.subscriptions
     ]
-    rows.sort(key=lambda row: (-max(row[1].max_over_mean, row[1].max_over_mean_rate), row[0]))
+    rows.sort(key=lambda row: (-max(row[1].max_over_mean, row[1].max_over_mean_rate or 0.0), row[0]))
 
-    def family(name: str, meaning: str, values: Iterable[float]) -> Family:
-        samples = [Sample(value, labels) for (labels, _), value in zip(rows, values, strict=True)]
+    def family(name: str, meaning: str, values: Iterable[float | None]) -> Family:
+        samples = [Sample(value, labels) for (labels, _), value in zip(rows, values, strict=True) if value is not None]
         return limited.family(f"ringside_failover_{name}", meaning, samples)
 
     evens = [even for _, even in rows]

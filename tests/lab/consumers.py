@@ -12,8 +12,7 @@ from engine.admin.inference import InferredLevels
 from engine.failover.choose import Rule, choose, sort_consumers
 from engine.failover.model import Consumer
 from engine.names import partition_index
-from engine.verify.consumers import ORDER_RULE, Group, as_listed, compare_order, compare_subscription
-from engine.verify.key_ranges import compare_disjoint
+from engine.verify.consumers import ORDER_RULE, Group, as_listed, compare_disjoint, compare_order, compare_subscription
 from engine.verify.report import Ledger, Rules
 from tests.lab.facts import StepFact
 from tests.lab.scenario import KnownConsumer, Recording, Step

@@ -23,8 +23,7 @@ from pyspark.sql import SparkSession
 
 from engine.errors import RingsideError
 from pipeline.schemas import EVERY_TABLE
-from pipeline.session import handling_signals, open_session, session_settings, zip_packages
-from pipeline.temporary import temporary_folder
+from pipeline.session import handling_signals, open_session, session_settings, temporary_folder, zip_packages
 from tests.patience import HANG_S
 from tests.starting import signals_heard
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from engine.errors import RingsideError
-from pipeline.temporary import PREFIX, temporary_folder
+from pipeline.session import PREFIX, temporary_folder
 
 HOLDING = """
 import os, signal, sys, tempfile
 from pathlib import Path
-from pipeline.temporary import temporary_folder
+from pipeline.session import temporary_folder
 tempfile.tempdir = sys.argv[1]
 with temporary_folder() as folder:
     (folder / "blocks").mkdir()

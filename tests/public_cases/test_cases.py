@@ -88,7 +88,10 @@ def test_partitioned_lookup(run: Run, tmp_path: Path) -> None:
     (namespace,) = json.loads(run(".", "--json").out)["namespaces"]
     assert (namespace["name"], namespace["topics"], namespace["bundles"]) == ("depot/main", 8, 4)
     assert sum(bundle["topics"] for bundle in namespace["roots"]) == 8
-    assert run("why", ".").code == 2
+    assert {bundle["msgs_per_sec"] for bundle in namespace["roots"]} == {None}
+    ran = run("why", ".", "--json")
+    (cause,) = json.loads(ran.out)["causes"]
+    assert (ran.code, cause["id"], cause["numbers"]) == (1, "no_statistics", {"topics": 8, "owners": 2, "bundles": 4})
 
 
 # Pastes

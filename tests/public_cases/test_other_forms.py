@@ -257,3 +257,70 @@ def test_subscriptions_alone_are_read(run: Run, tmp_path: Path, text: str, comma
     document = json.loads(ran.out)
     first = document["causes"][0]["id"] if command == "why" else document["findings"][0]["rule"]
     assert (ran.code, first) == (1, "no_consumers")
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "by", "command"),
+    [
+        (json.dumps(OWNERS), {"topics": 4, "owners": 2}, ["pulsar://b-0:6650", "pulsar://b-1:6650"],
+         "partitioned-stats --per-partition persistent://acme/shop/orders"),
+        ("$ pulsar-admin topics lookup persistent://acme/shop/a\npulsar://b-1:6650\n", {"topics": 1, "owners": 1},
+         ["pulsar://b-1:6650"], "topics stats persistent://acme/shop/a"),
+        (f"$ pulsar-admin namespaces bundles acme/shop\n{json.dumps(BUNDLES)}\n$ ", {"bundles": 2}, [],
+         "topics list acme/shop"),
+        ("$ pulsarctl topics list acme/shop\n| TOPIC NAME | PARTITIONED ? |\n"
+         "| persistent://acme/shop/a | N |\n| persistent://acme/shop/b | Y |\n", {"topics": 2}, [],
+         "topics stats persistent://acme/shop/a"),
+        ("$ pulsar-admin brokers list c\nb-0:8080\nb-1:8080\n", {"brokers": 2}, [], "broker-stats topics"),
+        ("$ pulsar-admin namespaces get-max-unacked-messages-per-consumer acme/shop\n5000\n", {}, [],
+         "topics list acme/shop"),
+        ("$ pulsar-admin topics get-max-unacked-messages-on-consumer persistent://acme/shop/a -ap\n5000\n",
+         {"topics": 1}, [], "topics stats persistent://acme/shop/a"),
+    ],
+)  # fmt: skip
+def test_answers_without_statistics_say_what_they_prove_and_what_to_record(
+    run: Run, tmp_path: Path, text: str, numbers: dict[str, int], by: list[str], command: str
+) -> None:
+    (tmp_path / "x.txt").write_text(text)
+    ran = run("why", str(tmp_path / "x.txt"), "--json")
+    (cause,) = json.loads(ran.out)["causes"]
+    assert (ran.code, cause["id"], cause["verdict"]) == (1, "no_statistics", Verdict.CANNOT_TELL.value)
+    assert (cause["numbers"], cause["by"]) == (numbers, by)
+    assert cause["fix"].endswith(command)
+
+
+def test_a_policy_that_is_asked_for_alone_is_the_limit_in_force() -> None:
+    text = (
+        "$ pulsar-admin namespaces get-max-unacked-messages-per-consumer acme/shop\n5000\n"
+        "$ pulsar-admin topics get-max-unacked-messages-on-subscription persistent://acme/shop/a\n70\n"
+    )
+    read = read_answers(AnswerFile("x.txt", text.encode()))
+    assert read.namespace_policies == {"acme/shop": {"max_unacked_messages_per_consumer": 5000}}
+    assert read.topic_policies == {"persistent://acme/shop/a": {"maxUnackedMessagesOnSubscription": 70}}
+
+
+@pytest.mark.parametrize(
+    "command", ["namespaces get-retention acme/shop", "topics subscriptions acme/shop/a", "namespaces list acme"]
+)
+def test_what_a_known_command_prints_is_named_where_nothing_is_read_of_it(
+    run: Run, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "x.txt").write_text(f"$ pulsar-admin {command}\nsomething\n")
+    ran = run("why", str(tmp_path / "x.txt"))
+    assert ran.code == 2
+    assert "pulsar-admin " + " ".join(command.split()[:2]) in ran.err
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"topic": "persistent://acme/shop/a", "stats": {"msgRateIn": 1.0, "subscriptions": {}}},
+        [{"name": "persistent://acme/shop/a", "data": {"msgRateIn": 1.0, "subscriptions": {}}}],
+        {"at": "2026-01-02", "topicName": "persistent://acme/shop/a", "msgRateIn": 1.0, "subscriptions": {}},
+    ],
+)
+def test_a_member_beside_an_answer_names_its_topic(value: object) -> None:
+    read = read_answers(AnswerFile("x.json", json.dumps(value).encode()))
+    assert {name: topic.msg_rate_in_msgs_per_sec for name, topic in read.topics.items()} == {
+        "persistent://acme/shop/a": 1.0
+    }

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import html
 import json
 import pprint
+import quopri
 import random
 import re
 from collections.abc import Callable
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import yaml
 
 from tests.public_cases.answers import Recorded
 
+_NAME: Final = r'"((?:[^"\\]|\\.)*)"\s*:'
+_ARROW: Final = r"'\1' =>"
 Wrapper = Callable[[Recorded], bytes]
 
 
@@ -417,6 +421,182 @@ def escaped_with_its_lines(answer: Recorded) -> bytes:
     return prompted(answer, "result: " + json.dumps(pretty(answer)))
 
 
+def base64_lines(answer: Recorded) -> bytes:
+    return base64.encodebytes(f"$ {command(answer)}\n{pretty(answer)}".encode())
+
+
+def percent_encoded(answer: Recorded) -> bytes:
+    return quote(f"$ {command(answer)}\n{json.dumps(answer.value)}").encode()
+
+
+def quoted_printable(answer: Recorded) -> bytes:
+    head = b"Content-Transfer-Encoding: quoted-printable\n\n"
+    return head + quopri.encodestring(f"$ {command(answer)}\n{pretty(answer)}".encode())
+
+
+def in_a_string_in_a_string(answer: Recorded) -> bytes:
+    return prompted(answer, "msg=" + json.dumps(json.dumps(json.dumps(answer.value))))
+
+
+def record_in_a_record(answer: Recorded) -> bytes:
+    inner = json.dumps({"level": "info", "cmd": command(answer), "out": json.dumps(answer.value)})
+    return json.dumps({"events": [{"timestamp": 1, "message": inner, "ingestionTime": 2}]}).encode()
+
+
+def pair_of_logs(answer: Recorded) -> bytes:
+    return f'ts=2026-01-02 cmd="{command(answer)}" body={json.dumps(json.dumps(answer.value))}\n'.encode()
+
+
+def lines_of_a_job_runner(answer: Recorded) -> bytes:
+    lines = [f"$ {command(answer)}", *pretty(answer).splitlines()]
+    return ("ok: [n1] => " + json.dumps({"out.stdout_lines": lines}, indent=4)).encode()
+
+
+def stream_of_a_log_store(answer: Recorded) -> bytes:
+    lines = enumerate([f"$ {command(answer)}", *pretty(answer).splitlines()], 1767323045000000000)
+    result = [{"stream": {"app": "x"}, "values": [[str(at), line] for at, line in lines]}]
+    return json.dumps({"status": "success", "data": {"resultType": "streams", "result": result}}).encode()
+
+
+def escaped_quotes(answer: Recorded) -> bytes:
+    return prompted(answer, json.dumps(answer.value).replace('"', "\\u0022"))
+
+
+def escaped_line_breaks(answer: Recorded) -> bytes:
+    return prompted(answer, pretty(answer).replace("\n", "\\n"))
+
+
+def python_bytes(answer: Recorded) -> bytes:
+    return prompted(answer, repr(pretty(answer).encode()))
+
+
+def perl_dumper(answer: Recorded) -> bytes:
+    return prompted(answer, f"$VAR1 = {re.sub(_NAME, _ARROW, pretty(answer))};")
+
+
+def elixir(answer: Recorded) -> bytes:
+    text = re.sub(_NAME, _ARROW, json.dumps(answer.value))
+    return prompted(answer, text.replace("{", "%{").replace("null", "nil"))
+
+
+def full_width(answer: Recorded) -> bytes:
+    return prompted(answer, pretty(answer).replace('":', '"：').replace(",\n", "，\n"))
+
+
+def line_separators(answer: Recorded) -> bytes:
+    return prompted(answer, pretty(answer).replace("\n", "\u2028"))
+
+
+def one_line(answer: Recorded) -> bytes:
+    return " ".join([f"$ {command(answer)}", *(line.strip() for line in pretty(answer).splitlines())]).encode()
+
+
+def escaped_markdown(answer: Recorded) -> bytes:
+    return prompted(answer, re.sub(r"([_\[\]{}*#])", r"\\\1", pretty(answer)))
+
+
+def links_of_a_chat(answer: Recorded) -> bytes:
+    return prompted(answer, re.sub(r'(persistent://[^"]+|http://[^"]+)', r"<\1>", pretty(answer)))
+
+
+def links_of_a_mail(answer: Recorded) -> bytes:
+    return prompted(answer, re.sub(r'((?:http|pulsar)://[^"/]+)', r"\1<\1>", pretty(answer)))
+
+
+def page_with_colours(answer: Recorded) -> bytes:
+    text = re.sub(_NAME, '<span class="nl">"\\1"</span><span class="p">:</span>', pretty(answer))
+    return f"<div><pre><span>$</span> {command(answer)}\n{text}</pre></div>".encode()
+
+
+def page_with_breaks(answer: Recorded) -> bytes:
+    lines = (
+        html.escape(line).replace(" ", "&nbsp;") for line in prompted(answer, pretty(answer)).decode().splitlines()
+    )
+    return f"<p>{'<br>'.join(lines)}</p>".encode()
+
+
+def log_of_a_collector(answer: Recorded) -> bytes:
+    return _before_each_line(answer, '2026-01-02T03:04:05Z {app="toolset", pod="t-0"} ')
+
+
+def syslog(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "<134>1 2026-01-02T03:04:05.678Z host-1 check 4711 - - ")
+
+
+def found_by_grep(answer: Recorded) -> bytes:
+    return _before_each_line(answer, "out.txt:")
+
+
+def ends_of_lines(answer: Recorded) -> bytes:
+    return "\n".join(f"{line}$" for line in [f"$ {command(answer)}", *pretty(answer).splitlines()]).encode()
+
+
+def table_of_a_database(answer: Recorded) -> bytes:
+    return "\n".join(f" {line:120}+" for line in [f"$ {command(answer)}", *pretty(answer).splitlines()]).encode()
+
+
+def box(answer: Recorded) -> bytes:
+    lines = (f"│ {line:120} │" for line in [f"$ {command(answer)}", *pretty(answer).splitlines()])
+    return "\n".join([f"╭{'─' * 122}╮", *lines, f"╰{'─' * 122}╯"]).encode()
+
+
+def comparison(answer: Recorded) -> bytes:
+    lines = [line if at % 9 else f"{line}\n-{re.sub('[0-9]', '7', line[1:])}\n+{line[1:]}"
+             for at, line in enumerate((f" {line}" for line in pretty(answer).splitlines()), 1)]  # fmt: skip
+    old_gone = "\n".join(line.partition("\n")[2] if "\n" in line else line for line in lines)
+    return f"--- a\n+++ b\n@@ -1,9 +1,9 @@\n $ {command(answer)}\n{old_gone}".encode()
+
+
+def pieces_of_http(answer: Recorded) -> bytes:
+    data = json.dumps(answer.value)
+    pieces = "".join(f"{len(data[at : at + 400]):x}\r\n{data[at : at + 400]}\r\n" for at in range(0, len(data), 400))
+    head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return f"GET {answer.path} HTTP/1.1\r\nHost: x\r\n\r\n{head}{pieces}0\r\n\r\n".encode()
+
+
+def in_an_envelope(answer: Recorded) -> bytes:
+    return f"GET http://b:8080{answer.path}\n{json.dumps({'status': 200, 'data': answer.value})}".encode()
+
+
+def yaml_in_a_mail(answer: Recorded) -> bytes:
+    lines = [f"$ {command(answer)}", *yaml.safe_dump(answer.value, sort_keys=False).splitlines()]
+    return "\n".join(f"> {line}" for line in lines).encode()
+
+
+def yaml_below_a_name(answer: Recorded) -> bytes:
+    return f"$ {command(answer)}\n{yaml.safe_dump({'result': answer.value}, sort_keys=False, indent=4)}".encode()
+
+
+def java_text(answer: Recorded) -> bytes:
+    """Objects as Java prints them: no quotes anywhere."""
+
+    def written(value: Any, *, is_map: bool) -> str:
+        if isinstance(value, dict):
+            pairs = (f"{name}={written(inner, is_map=name in _MAPS or name in _KEPT)}" for name, inner in value.items())
+            return f"{{{', '.join(pairs)}}}" if is_map else f"StatsImpl({', '.join(pairs)})"
+        if isinstance(value, list):
+            return f"[{', '.join(written(item, is_map=False) for item in value)}]"
+        return value if isinstance(value, str) else json.dumps(value)
+
+    return prompted(answer, written(answer.value, is_map=False))
+
+
+def go_syntax(answer: Recorded) -> bytes:
+    """Structs as Go prints them with their types."""
+
+    def written(value: Any, *, is_map: bool) -> str:
+        if isinstance(value, dict):
+            pairs = [(name, written(inner, is_map=name in _MAPS or name in _KEPT)) for name, inner in value.items()]
+            if is_map:
+                return "map[string]utils.Stats{" + ", ".join(f"{json.dumps(name)}:{text}" for name, text in pairs) + "}"
+            return "utils.Stats{" + ", ".join(f"{_SPELT['pascal'](name)}:{text}" for name, text in pairs) + "}"
+        if isinstance(value, list):
+            return f"[]utils.Stats{{{', '.join(written(item, is_map=False) for item in value)}}}"
+        return json.dumps(value)
+
+    return prompted(answer, written(answer.value, is_map=False))
+
+
 ALL: Final[tuple[Wrapper, ...]] = (
     plain_prompt, prompt_on_both_sides, kubectl, jvm_warnings, pip_and_python, logs_around, logs_between_lines, fenced,
     coloured, no_break_spaces, typographic, comments, trailing_commas, missing_commas, python_repr, python_pprint,
@@ -425,9 +605,15 @@ ALL: Final[tuple[Wrapper, ...]] = (
     in_a_table, shuffled_members, container_log, stamped_log, journal, compose, kubectl_prefix, quoted_twice,
     numbered_by_a_page, half_of_a_screen, tracker, page, job_runner, json_log, progress_of_curl, continued_command,
     windows_quotes, chat_export, record_of_a_log_store, capture_of_a_browser, notebook, logs_of_pods, build_log,
-    quotes_that_only_close, escaped_with_its_lines,
+    quotes_that_only_close, escaped_with_its_lines, base64_lines, percent_encoded, quoted_printable,
+    in_a_string_in_a_string, record_in_a_record, pair_of_logs, lines_of_a_job_runner, stream_of_a_log_store,
+    escaped_quotes, escaped_line_breaks, python_bytes, perl_dumper, elixir, full_width, line_separators, one_line,
+    escaped_markdown, links_of_a_chat, links_of_a_mail, page_with_colours, page_with_breaks, log_of_a_collector, syslog,
+    found_by_grep, ends_of_lines, table_of_a_database, box, comparison, pieces_of_http, in_an_envelope,
 )  # fmt: skip
 """For answers of every kind."""
-YAML: Final[tuple[Wrapper, ...]] = (as_yaml,)
-OF_STATISTICS: Final[tuple[Wrapper, ...]] = (sorted_yaml, snake_case, pascal_case, rust_debug, python_dataclass)
+YAML: Final[tuple[Wrapper, ...]] = (as_yaml, yaml_in_a_mail, yaml_below_a_name)
+OF_STATISTICS: Final[tuple[Wrapper, ...]] = (
+    sorted_yaml, snake_case, pascal_case, rust_debug, python_dataclass, java_text, go_syntax,
+)  # fmt: skip
 """Clients print statistics in their own spelling."""

@@ -44,7 +44,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "prio": "priority_level",
     },
     "keys": {
-        "slots": "share", "keys": "keys", "msgs": "messages", "unack": "unacked", "wait": "waiting",
+        "slots": "share", "keys": "keys", "msgs": "messages", "unacked": "unacked", "wait": "waiting",
         "drain": "draining",
     },
     "producers": {"open": "opened", "sent": "sent_msgs", "wait": "pending_msgs", "of": "known"},

@@ -194,7 +194,7 @@ def test_of_two_subscriptions_of_one_name_lists_and_dialogs_say_what_they_read()
     assert app.store.places.keys == ("billing", "billing#2")
 
     async def story(pilot: Pilot[int]) -> None:
-        assert " billing (Failover) in shop/orders [1/2 n p]" in text_of(app)
+        assert " billing on shop/orders/order-0 and 11 more (Failover) [1/2 n p]" in text_of(app)
         titles = [command.title for command in app.get_system_commands(app.screen)]
         assert "Show billing on shop/bills/sent" in titles
         await pilot.press("a")
@@ -202,7 +202,7 @@ def test_of_two_subscriptions_of_one_name_lists_and_dialogs_say_what_they_read()
         assert "add a consumer to billing on shop/orders/" in text_of(app)
         await pilot.press("escape", "n")
         await pilot.pause()
-        assert " billing#2 (Key_Shared) in shop/bills [2/2 n p]" in text_of(app)
+        assert " billing on shop/bills/sent (Key_Shared) [2/2 n p]" in text_of(app)
         for key, title in (("a", "add a consumer to"), ("t", "send messages to"), ("m", "how")):
             await pilot.press(key)
             await pilot.pause()

@@ -35,6 +35,7 @@ from engine.views.brokers.view import (
     brokers_view,
     compared_shedder,
     compared_shedders,
+    usage_courses,
 )
 from themes import stylesheet
 from themes.palettes import Palette, consumer_tag, palette
@@ -66,6 +67,12 @@ UNSHOWN_FIELDS: Final = ("broker", "loadManagerClassName", "cycles", "loads")
 PLAY_S: Final = 0.7
 """How long a cycle is shown when they are played."""
 ZOOMS: Final = ("", "table", "next", "compare")
+WORDS_LINES: Final = 36
+"""What a large screen keeps for the table and the words below it."""
+COURSE_CYCLES: Final = 50
+"""Of more cycles no usage is shown: there is no room for numbers, and a step would take too long."""
+COURSE_LINES: Final = 5
+"""The most lines that the usage of one broker has."""
 EXTENSIBLE_ONLY: Final = "the extensible load manager has one {}, {}; m changes the load manager"
 LEGEND: Final[Group] = (
     "in the table",
@@ -77,6 +84,7 @@ LEGEND: Final[Group] = (
         KeyHelp("+ ?", "a broker that was added; one whose report is too old"),
         KeyHelp("dim", "a bar of a resource whose weight is 0, so that it does not count"),
         KeyHelp("?", "instead of a bar: the report has no limit for it, so Pulsar counts it as 0%"),
+        KeyHelp("46.4%", "on a large screen: how full a broker is before each cycle, yellow where that sheds it"),
         KeyHelp("3↩", "in the strip: three unloads, one of which brings a bundle back where it was; in ASCII <"),
     ),
 )
@@ -458,8 +466,21 @@ class BrokersScreen(TableScreen):
         )
         self.next_text = tuple(next_lines(view, frame))
         self._show_compared()
-        self.strip = CycleStrip(view.strip, frame.cycle, strip_words(view))
+        lines = self._course_lines
+        courses = usage_courses(view, [row.broker for row in frame.rows[: self._spare_lines]]) if lines else ()
+        self.strip = CycleStrip(view.strip, frame.cycle, strip_words(view), courses, lines)
         self._show_table(frame)
+
+    @property
+    def _spare_lines(self) -> int:
+        """Lines of a large screen that table and words do not need."""
+        fits = self.has_class("-large") and not self.zoomed and self.question.cycles <= COURSE_CYCLES
+        return max(0, self.size.height - WORDS_LINES) if fits else 0
+
+    @property
+    def _course_lines(self) -> int:
+        """How many of them each broker has for its usage."""
+        return min(COURSE_LINES, self._spare_lines // max(1, min(len(self.frame.rows), self._spare_lines)))
 
     def _share_rows(self) -> None:
         """Give the table the lines that it needs, at most two fifths of the body, and what is below it the rest."""

@@ -24,15 +24,16 @@ from engine.views.bundles.view import balance_frame, balance_view, curve_after, 
 from themes import stylesheet
 from themes.palettes import Palette, palette
 from tui.bundles.bindings import BINDINGS, GROUPS
-from tui.bundles.panels import (
+from tui.bundles.table import (
     AlgorithmTabs,
     Cycles,
     CycleSlider,
     Tab,
+    bundle_value,
     slider_of,
     tabs_of,
+    tree_lines,
 )
-from tui.bundles.table import bundle_value, tree_lines
 from tui.bundles.words import forecast_lines, hint_text, status_texts
 from tui.kit.background import in_background, run_beside
 from tui.kit.flow_panel import FlowPanel

@@ -110,6 +110,8 @@ class RingsideGroup(click.Group):
 
                 if is_url(args[position]):
                     raise InputError(_OF_A_CLUSTER)  # without the address, which may contain a password
+                if args[position] == "help":
+                    raise InputError("help is --help, also behind a command: ringside why --help")
                 if not self._misspells(args[:position]):
                     raise InputError(reason)
             wanted = [OPEN, *args]

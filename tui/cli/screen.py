@@ -12,9 +12,10 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -141,9 +142,7 @@ def _nothing() -> None:
 
 
 def bindings_of_screens() -> list[list[Binding]]:
-    """All bindings of each screen, with those of its tables and those that work everywhere."""
-    from textual.binding import Binding
-
+    """All bindings of each screen, with its tables, and those that work everywhere; then those of each dialog."""
     from tui.app import DIFFERENCES, LIVE, PALETTE, RingsideApp
     from tui.brokers.bindings import BINDINGS as OF_BROKERS
     from tui.bundles.bindings import BINDINGS as OF_BUNDLES
@@ -156,15 +155,50 @@ def bindings_of_screens() -> list[list[Binding]]:
     from tui.reported.screen import BINDINGS as OF_REPORTED
     from tui.scalable.bindings import BINDINGS as OF_SCALABLE
 
-    of_tables = (each for base in RowsTable.__mro__ for each in base.__dict__.get("BINDINGS", ()))
     of_app = (*RingsideApp.BINDINGS, *LIVE, DIFFERENCES, PALETTE)
-    everywhere = [each for each in (*of_app, *of_tables) if isinstance(each, Binding)]
+    everywhere = [*_bindings_in(of_app), *_declared(RowsTable)]
     return [
-        [*screen, *everywhere]
-        for screen in (
-            OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_SCALABLE, OF_REPORTED, OF_BUNDLES, OF_BROKERS, OF_HOME, OF_FLEET,
-        )
+        *(
+            [*screen, *everywhere]
+            for screen in (
+                OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_SCALABLE, OF_REPORTED, OF_BUNDLES, OF_BROKERS, OF_HOME, OF_FLEET,
+            )
+        ),
+        *_bindings_of_dialogs(),
     ]  # fmt: skip
+
+
+def _bindings_of_dialogs() -> Iterator[list[Binding]]:
+    """A dialog hides the keys of what is below it."""
+    from tui.kit.line_table import RowsTable
+    from tui.kit.screens import RingsideModal
+    from tui.kit.table_screens import TableDialog
+
+    for module in DIALOGS:
+        import_module(module)
+    classes: list[type[RingsideModal[Any]]] = [RingsideModal]
+    while classes:
+        cls = classes.pop()
+        classes += cls.__subclasses__()
+        yield [*_declared(cls), *(_declared(RowsTable) if issubclass(cls, TableDialog) else ())]
+
+
+def _declared(cls: type) -> list[Binding]:
+    """The bindings that a class and those above it declare."""
+    return _bindings_in(each for base in cls.__mro__ for each in base.__dict__.get("BINDINGS", ()))
+
+
+def _bindings_in(declared: Iterable[object]) -> list[Binding]:
+    from textual.binding import Binding
+
+    return [each for each in declared if isinstance(each, Binding)]
+
+
+DIALOGS: Final = (
+    "tui.brokers.dialogs", "tui.failover.dialogs", "tui.keys.dialogs", "tui.producers.dialogs", "tui.kit.diff_screen",
+    "tui.kit.heirs_screen", "tui.kit.help", "tui.kit.picker", "tui.live.differences", "tui.live.what_if",
+)  # fmt: skip
+"""The modules that have them."""
 
 
 START_S: Final = 1.0  # after which the garbage collector, off since the process began, works again

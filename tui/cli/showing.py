@@ -107,7 +107,7 @@ def print_session(session: Session, output: Output) -> None:
     elif shown.keys_view is not None:
         lines = keys_lines(shown.keys_view)
     else:
-        lines = dashboard_lines(shown.failover_view)
+        lines = dashboard_lines(shown.failover_view, shown.title)
     write_page(lines, ascii_only=output.ascii_only)
 
 
@@ -124,10 +124,9 @@ def document_of(shown: Shown) -> Any:
     from engine.views.failover.document import dashboard_document
     from engine.views.keys.document import keys_document
     from engine.views.producers.document import producers_document
-    from engine.views.reported.document import subscription_document
 
     if shown.reported_view is not None:
-        return subscription_document(shown.reported_view)
+        return document(shown.reported_view, [row.consumer_id for row in shown.reported_view.consumers])
     scalable = shown.scalable_view_of("")
     if scalable is not None:
         return document(scalable.view)

@@ -21,6 +21,8 @@ class Glyphs(Struct, frozen=True):
     hatch: str
     """Where what was reported differs from the model."""
     faded: str
+    ghost: str
+    """Where something was before."""
     unnamed: str
     ellipsis: str
     ticks: str
@@ -46,6 +48,7 @@ UNICODE: Final = Glyphs(
     waiting="!",
     hatch="╱",
     faded="·",
+    ghost="•",
     unnamed="+",
     ellipsis="…",
     ticks="╻╱╸╲╹╱╺╲",
@@ -67,6 +70,7 @@ ASCII: Final = Glyphs(
     waiting="!",
     hatch="/",
     faded=".",
+    ghost=".",
     unnamed="+",
     ellipsis="~",
     ticks="|/-\\|/-\\",

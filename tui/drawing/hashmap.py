@@ -122,11 +122,8 @@ def _draw_letters(frame: MapFrame) -> None:
     key = edges.tobytes()
     owners = cached_dominant(frame.picture.arcs, key)
     changed = np.zeros(len(owners), dtype=np.bool_)
-    if frame.flash is not None and frame.flash.intensity >= 0.5:
-        if frame.flash.before is not None:
-            changed |= owners != cached_dominant(frame.flash.before.arcs, key)
-        if frame.flash.arcs is not None:
-            changed |= touched_bins(frame.picture.arcs, frame.flash.arcs, edges)
+    if frame.flash is not None and frame.flash.intensity >= 0.5 and frame.flash.before is not None:
+        changed |= owners != cached_dominant(frame.flash.before.arcs, key)
     focus = frame.picture.focus if frame.picture.mode is RingMode.FOCUS else None
     shown, small = owners, np.full(len(owners), frame.picture.mode is RingMode.MUTED)
     if focus is not None:

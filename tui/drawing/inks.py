@@ -89,11 +89,6 @@ class InkBook:
         result[changed] = np.asarray(mixed)[where.ravel()]
         return result
 
-    def flashed(self, inks: IntArray, mask: npt.NDArray[np.bool_], intensity: float) -> IntArray:
-        """These inks, blended with the text colour where the mask says so."""
-        flash = self.add(self.palette.text)
-        return self.blended(inks, np.where(mask, flash, inks), intensity)
-
 
 def arc_inks(
     picture: RingPicture, edges: IntArray, book: InkBook, flash: Flash | None, *, flat: bool = False
@@ -108,8 +103,6 @@ def arc_inks(
         return inks
     if flash.before is not None and flash.before.arcs.size == picture.arcs.size:
         inks = book.blended(inks, _arc_inks(flash.before, edges, book, flat), flash.intensity)
-    if flash.arcs is not None and flash.arcs.any():
-        inks = book.flashed(inks, touched_bins(picture.arcs, flash.arcs, edges), flash.intensity)
     return inks
 
 

@@ -253,6 +253,4 @@ def _flashing(picture: RingPicture, flash: Flash | None, edges: IntArray, ring: 
     if flash.before is not None and flash.before.arcs.size == picture.arcs.size:
         now = cached_dominant(picture.arcs, edges.tobytes())
         result |= now != cached_dominant(flash.before.arcs, edges.tobytes())
-    if flash.arcs is not None and flash.arcs.any():
-        result |= touched_bins(picture.arcs, flash.arcs, edges)
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,8 @@ from tui.drawing.ring_geometry import RingGeometry
 
 SETTLED_S: Final = 0.7
 """A change stands out for so long."""
+GHOST_S: Final = 3.0
+"""The ring before it stays outside for so long."""
 
 
 class RingMode(Enum):
@@ -108,18 +111,29 @@ def freshness(elapsed_s: float) -> float:
     return max(0.0, 1.0 - elapsed_s / SETTLED_S)
 
 
+def ghost_strength(elapsed_s: float) -> float:
+    """How strong the ring before is drawn so long after a change, in few steps: each is a paint.
+
+    >>> [ghost_strength(s) for s in (0.0, 2.0, 2.3, 2.6, 3.0, 9.0)]
+    [1.0, 1.0, 0.75, 0.5, 0.0, 0.0]
+    """
+    return min(4, max(0, ceil(4 * (GHOST_S - elapsed_s)))) / 4
+
+
 class Flash(Struct, frozen=True, eq=False):
     """What changed, and how fresh that is: at 1 the old colour shows, at 0 the new one.
 
-    No clock is read here: the caller asks ``freshness``.
+    No clock is read here: the caller asks ``freshness`` and ``ghost_strength``.
     """
 
     intensity: float
     """0..1."""
     before: RingPicture | None = None
     """The picture before the change: places whose owner differs blend from the old colour to the new."""
-    arcs: npt.NDArray[np.bool_] | None = None
-    """Arcs that flash in the text colour, a mask over the picture's points."""
+    ghost: float = 0.0
+    """How strong the ring before is outside of the ring, 0..1."""
+    sent: Dots | None = None
+    """Messages on their way: the slots of their keys, and who gets them."""
     dots: npt.NDArray[np.bool_] | None = None
     """Topics that flash in the text colour, a mask over the picture's dots; None takes those whose owner differs
     from ``before``, as long as the topics are the same."""

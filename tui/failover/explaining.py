@@ -163,13 +163,13 @@ def _takeover_step(step: TakeoverStep, answer: TopicExplanation) -> str:
             return f"reading begins for {name}"
 
 
-def _sent_again(unacked_messages: int, at_most: int) -> str:
+def _sent_again(unacked_messages: int, at_most: int | None) -> str:
     if unacked_messages:
         return f"{counted(unacked_messages, 'unacknowledged message')} will be sent again"
     if at_most:
         backlog = counted(at_most, "message")
         return f"of the backlog of {backlog}, what is not acknowledged will be sent again (how much, no broker says)"
-    return "nothing has to be sent again"
+    return "nothing has to be sent again" if at_most == 0 else "how much will be sent again is in no answer"
 
 
 def _otherwise(why: FailoverExplanation, other: FailoverExplanation) -> str:

@@ -43,7 +43,7 @@ from tui.kit.plain_text import set_title
 from tui.kit.reported import blocked_ids, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
-from tui.kit.status_line import StatusLine
+from tui.kit.status_line import Part, StatusLine
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import next_name
@@ -89,7 +89,10 @@ class MainScreen(DashboardScreen[DashboardView]):
         self._bundle_screens = bundle_screens
 
     def compose_status(self) -> Widget:
-        return StatusLine(status_parts, id="status").data_bind(MainScreen.status, MainScreen.saved)
+        def parts(status: StatusView, saved: str, width: int) -> list[Part]:
+            return status_parts(status, saved, width, self.store.shown.title)
+
+        return StatusLine(parts, id="status").data_bind(MainScreen.status, MainScreen.saved)
 
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = MainScreen, self.ascii_only

@@ -5,24 +5,25 @@ from __future__ import annotations
 from engine.views.failover.model import RuleInForce, StatusView
 from tui.failover.words import flag_text
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part, step_part
-from tui.kit.wording import namespace_suffix, safe_name, shorten_middle
+from tui.kit.wording import safe_name, shorten_middle
 
 
-def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
+def status_parts(status: StatusView, saved: str, width: int, title: str = "") -> list[Part]:
     """Text and style of each part that fits ``width`` cells, in their order.
 
-    Rule, flag, step and that steps are not saved stay longest; a long subscription is shortened before they go.
+    ``title`` is what the subscription is called where that is not its key. Rule, flag, step and that steps are not
+    saved stay longest; a long name is shortened before they go.
     """
-    return fitted_parts(lambda cells: _parts(status, saved, cells), width)
+    return fitted_parts(lambda cells: _parts(status, saved, cells, title), width)
 
 
-def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
+def _parts(status: StatusView, saved: str, name_cells: int, title: str) -> list[Ranked]:
     """All parts with how soon they may go: the highest number goes first."""
     rule_style = _rule_style(status)
     flag_style = rule_style.removesuffix(" bold") if status.consistent_hashing and status.flag_known else "$dim"
     subscription = "no Failover subscription"
     if status.subscription:
-        subscription = shorten_middle(safe_name(status.subscription), name_cells)
+        subscription = shorten_middle(title or safe_name(status.subscription), name_cells)
     kind = f" ({status.subscription_type})" if status.subscription and status.subscription_type else ""
     several = ""
     if status.subscription in status.subscriptions:
@@ -33,7 +34,6 @@ def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
         (5, " ringside", "$accent bold"),
         (KEPT, f" {subscription}", "bold"),
         (9, kind, "$dim"),
-        (4, namespace_suffix(status.subscription, status.namespace, status.subscriptions), "$dim"),
         (4, several, "$dim"),
         (0, rule, rule_style),
         (1, f"{GAP}{flag_text(status)}", flag_style),

@@ -50,7 +50,7 @@ def key_columns(rows: Sequence[KeyConsumerRow], width: int) -> Columns:
     change = max((len(" ".join(_differences(row))) + 1 for row in rows), default=0)
     change = max(change, _CHANGE_CELLS) if change <= room - _BEFORE_CHANGE else _CHANGE_CELLS
     # Messages that were never simulated are computed to be none, which would only contradict what was reported.
-    computed = [] if seen.others else [Column("unacked", "unack", 6), Column("waiting", "wait", 6)]
+    computed = [] if seen.others else [Column("unacked", "unacked", 8), Column("waiting", "wait", 6)]
     declared = Column("declared", "declared", _DECLARED_CELLS[0], left=True, most=_DECLARED_CELLS[1])
     return fitting(
         width,

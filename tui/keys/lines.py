@@ -198,7 +198,7 @@ def waits_words(view: ReportedView, names: Sequence[str], marked: int) -> str:
 def reported_wait_heading(width: int) -> Text:
     """The headings above ``reported_wait_line``."""
     topic = f"  {'topic'}" if width >= _TOPIC_FROM else ""
-    return Text(f"{'slot':>{_SLOT}}  {'waits':<6}{'for':<6}{'unack':>6} {'attempts':>9}{topic}"[:width], no_wrap=True)
+    return Text(f"{'slot':>{_SLOT}}  {'waits':<6}{'for':<6}{'unacked':>7} {'attempts':>9}{topic}"[:width], no_wrap=True)
 
 
 def reported_wait_line(wait: ReportedWait, rows: Sequence[KeyConsumerRow], width: int, colours: Palette) -> Text:
@@ -208,7 +208,7 @@ def reported_wait_line(wait: ReportedWait, rows: Sequence[KeyConsumerRow], width
     text.append(f"{wait.slot:>{_SLOT}}  ", dim)
     append_tag(text, wait.owner, rows, colours, 6)
     append_tag(text, wait.holder, rows, colours, 6)
-    text.append(f"{quantity(wait.unacked):>6} ")
+    text.append(f"{quantity(wait.unacked):>7} ")
     text.append(f"{wait.blocked_attempts:>9,}", f"bold {bad}" if wait.blocked_attempts else dim)
     if width >= _TOPIC_FROM:
         text.append(f"  {fit(short_topic(wait.topic), width - text.cell_len - 2)}", dim)

@@ -14,7 +14,7 @@ from tui.keys.words import luck_numbers, luck_reason, luck_title, mode_parts
 from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, plain, set_title
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, time_and_source
-from tui.kit.wording import namespace_suffix, safe_name, shorten_middle
+from tui.kit.wording import safe_name, shorten_middle
 
 
 class LuckAxis(LinePanel):
@@ -77,9 +77,9 @@ ROOMY_CELLS = 90
 """Below this width the mode has fewer words."""
 
 
-def keys_status_parts(status: KeysStatus, saved: str, width: int) -> list[Part]:
+def keys_status_parts(status: KeysStatus, saved: str, width: int, title: str = "") -> list[Part]:
     """Text and style of each part that fits ``width`` cells; the name of the mode is always one of them."""
-    return fitted_parts(lambda cells: _parts(status, saved, cells, width), width)
+    return fitted_parts(lambda cells: _parts(status, saved, cells, width, title), width)
 
 
 def partition_part(status: KeysStatus) -> str:
@@ -90,7 +90,7 @@ def partition_part(status: KeysStatus) -> str:
     return f"partition {status.partition} of {status.partitions:,}"
 
 
-def _parts(status: KeysStatus, saved: str, name_cells: int, width: int) -> list[Ranked]:
+def _parts(status: KeysStatus, saved: str, name_cells: int, width: int, title: str) -> list[Ranked]:
     """All parts with how soon they may go: the highest number goes first."""
     words = mode_parts(status)
     mode = words[0] if width >= ROOMY_CELLS else words[-1]
@@ -100,9 +100,8 @@ def _parts(status: KeysStatus, saved: str, name_cells: int, width: int) -> list[
     order = status.order_rule.partition(":")[0]
     parts: list[Ranked] = [
         (6, " ringside", "$accent bold"),
-        (KEPT, f" {shorten_middle(safe_name(status.subscription), name_cells)}", "bold"),
+        (KEPT, f" {shorten_middle(title or safe_name(status.subscription), name_cells)}", "bold"),
         (10, " (Key_Shared)", "$dim"),
-        (4, namespace_suffix(status.subscription, status.namespace, status.subscriptions), "$dim"),
         (4, several, "$dim"),
         (0, f"{GAP}{mode}", "$warn bold" if status.client_side else "$good bold"),
         (5, f": {status.form}", "$warn" if status.client_side else "$good"),

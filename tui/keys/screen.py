@@ -71,7 +71,7 @@ from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.reported import blocked_ids, sums_texts, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
-from tui.kit.status_line import StatusLine
+from tui.kit.status_line import Part, StatusLine
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import next_name
@@ -86,7 +86,8 @@ SLOTS_LEGEND: Final[Group] = (
     (
         KeyHelp("outside", "the owner of each slot; gaps without an owner have the colour of the background"),
         KeyHelp("inside", "how much of the slots each consumer has, where arcs are too narrow to read"),
-        KeyHelp("dots", "known keys at their slots, in the colour of their consumer"),
+        KeyHelp("dots", "known keys at their slots, in the colour of their consumer; what is sent runs to it"),
+        KeyHelp("small dots", "outside, for three seconds after a step: who had the slots before"),
         KeyHelp("!", "slots where messages wait; in the table, who lost slots although another joined or left"),
         KeyHelp("*", "reported by brokers at the time in the title, until a step of the simulation; ! there: blocked"),
         KeyHelp(
@@ -140,7 +141,10 @@ class KeysScreen(DashboardScreen[KeysView]):
     """The partition that is shown alone; None: all of them."""
 
     def compose_status(self) -> Widget:
-        return StatusLine(keys_status_parts, id="status").data_bind(KeysScreen.status, KeysScreen.saved)
+        def parts(status: KeysStatus, saved: str, width: int) -> list[Part]:
+            return keys_status_parts(status, saved, width, self.store.shown.title)
+
+        return StatusLine(parts, id="status").data_bind(KeysScreen.status, KeysScreen.saved)
 
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = KeysScreen, self.ascii_only

@@ -15,15 +15,13 @@ from textual.widget import Widget
 
 from engine.text import counted
 from engine.views.comparing.handovers import ChangeView
-from engine.views.failover.model import DashboardView
-from engine.views.keys.model import KeysView
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Binding
 from tui.kit.heirs_screen import handover_lines, handover_texts, handover_value
 from tui.kit.plain_text import PlainStatic, set_title
-from tui.kit.ring_panel import RingPanel
-from tui.kit.shown import Side, Sides
+from tui.kit.shown import Sides
+from tui.kit.side_ring import SideRing
 from tui.kit.store import Store
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
@@ -54,15 +52,8 @@ class DiffScreen(TableDialog):
 
     def compose_head(self) -> Iterable[Widget]:
         yield PlainStatic(id="head")
-        yield Horizontal(self._ring("a"), self._ring("b"), id="sides")
-
-    def _ring(self, side: str) -> RingPanel:
-        ring = RingPanel(id=side, ascii_only=self._ascii_only)
-        ring.can_focus = False  # the keys are those of the table
-        ring.flashes = False
-        ring.few_words = ("",)  # a middle too small for the words stays empty
-        ring.set_reactive(RingPanel.colours, self._colours)
-        return ring
+        rings = (SideRing(self._colours, ascii_only=self._ascii_only, flashes=False, id=side) for side in ("a", "b"))
+        yield Horizontal(*rings, id="sides")
 
     def on_mount(self) -> None:
         if self._store.timeline.cursor:
@@ -88,7 +79,7 @@ class DiffScreen(TableDialog):
 
     def action_view(self) -> None:
         """Go to the next view on both sides."""
-        rings = list(self.query(RingPanel))
+        rings = list(self.query(SideRing))
         following = rings[-1].following_view
         for ring in rings:
             ring.view_mode = following
@@ -112,14 +103,6 @@ class DiffScreen(TableDialog):
 
     async def _draw(self, names: tuple[str, str], views: Callable[[], Sides]) -> None:
         for side, name, view in zip(("a", "b"), names, await in_background(views), strict=True):
-            panel = self.query_one(f"#{side}", RingPanel)
+            panel = self.query_one(f"#{side}", SideRing)
             set_title(panel, f"{side.upper()}: {name}")
-            _show_side(panel, view)
-
-
-def _show_side(panel: RingPanel, view: Side) -> None:
-    """Draw a state; where it does not have the subscription, nothing."""
-    panel.rows = () if view is None else view.consumers
-    panel.weights = tuple(row.active_partitions for row in view.consumers) if isinstance(view, DashboardView) else ()
-    panel.dots = "keys" if isinstance(view, KeysView) else "partitions"
-    panel.ring = None if view is None else view.ring
+            panel.show(view)

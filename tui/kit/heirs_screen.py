@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from rich.text import Text
+from textual import on
 from textual.binding import BindingType
+from textual.timer import Timer
 from textual.widget import Widget
 
 from engine.errors import Rejection
@@ -18,7 +20,10 @@ from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Binding
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
+from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_title
+from tui.kit.shown import Shown
+from tui.kit.side_ring import SideRing
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
 from tui.kit.wording import (
@@ -39,45 +44,93 @@ HEIRS_NAMED: Final = 6
 """Heirs that the head names; the table has every topic."""
 
 
+FAILURE_SECONDS: Final = 2.0
+"""Between two failures of the film: what moves needs 0.7 of them, a reader the rest."""
+
+
 class HeirsScreen(TableDialog):
-    """What the loss of one consumer does; ``a`` shows all single failures, enter opens one. Is dismissed with ""."""
+    """What the loss of one consumer does; ``a`` shows all single failures, enter opens one, space plays all on a ring.
+
+    Is dismissed with "".
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h", "dismiss('')", "Close", show=False),
         Binding("enter", "none", "Open one"),
-        Binding("a", "all", "All failures"),
+        Binding("a", "all_failures", "All failures"),
+        Binding("space", "play", "Play", key_display="space"),
+        Binding("v", "view", "Ring or hash map", show=False),
     ]
     filename = "heirs.csv"
 
     def __init__(
-        self,
-        consumer_id: int,
-        heirs_of: Callable[[int], HeirsView | Rejection],
-        losses: Callable[[], LossesView | Rejection],
-        colours: Palette,
+        self, consumer_id: int, shown: Shown, colours: Palette, *, animate: bool = False, ascii_only: bool = False
     ) -> None:
         super().__init__()
         self._consumer_id = consumer_id
-        self._heirs_of = heirs_of
-        self._losses = losses
+        self._of = shown
         self._colours = colours
+        self._in_motion = animate
+        self._ascii_only = ascii_only
         self._shown: HeirsView | LossesView | None = None
+        self._film: Timer | None = None
 
     def compose_head(self) -> Iterable[Widget]:
         yield PlainStatic(id="head")
+        yield SideRing(self._colours, ascii_only=self._ascii_only, flashes=self._in_motion, id="film")
         yield PlainStatic(id="heirs")
 
     def on_mount(self) -> None:
-        self._look(partial(self._heirs_of, self._consumer_id))
+        self._look(partial(self._of.heirs_of, self._consumer_id))
         self.table.focus()
 
-    def action_all(self) -> None:
+    def action_all_failures(self) -> None:
         """Every single failure, the worst first."""
-        self._look(self._losses)
+        self._look(self._of.losses)
 
     def chosen(self, row: Any) -> None:
         if isinstance(row, LossRow):
-            self._look(partial(self._heirs_of, row.consumer_id))
+            self._look(partial(self._of.heirs_of, row.consumer_id))
+
+    # the film
+
+    def action_play(self) -> None:
+        """Play one failure after the other from the marked one on, or stop."""
+        if self._film is not None:
+            self._stop()
+        elif isinstance(self._shown, LossesView) and self.table.listed:
+            self.query_one(".dialog").add_class("-film")
+            if self.table.cursor == len(self.table.listed) - 1:
+                self.table.cursor = 0
+            self._film = self.set_interval(FAILURE_SECONDS, self._play_next)
+            self._show_failure()
+
+    def action_view(self) -> None:
+        """Go to the next view of the film."""
+        self.query_one(SideRing).show_next_view()
+
+    def _play_next(self) -> None:
+        self.table.cursor += 1
+        if self.table.cursor >= len(self.table.listed) - 1:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._film is not None:
+            self._film.stop()
+            self._film = None
+
+    @on(LineTable.Moved)
+    def _show_failure(self) -> None:
+        """Show the marked failure on the ring, where there is one."""
+        if self.query_one(".dialog").has_class("-film") and self.table.listed:
+            run_beside(self, partial(self._draw, self.table.listed[self.table.cursor]), group="film", exclusive=True)
+
+    async def _draw(self, row: LossRow) -> None:
+        sides = await in_background(self._of.views_of_loss, row.consumer_id)
+        judgement = judgement_word(row.judgement, row.moved)
+        for ring in self.query(SideRing):  # none in a dialog that is being closed
+            set_title(ring, f"without {shorten_middle(safe_name(row.name), 40)}: {judgement}, {row.moved:,} moved")
+            ring.show_change(sides)
 
     def _look(self, compute: Callable[[], HeirsView | LossesView | Rejection]) -> None:
         """Show an answer when it is there: with many topics or keys it takes a while."""
@@ -91,10 +144,11 @@ class HeirsScreen(TableDialog):
             self.query_one("#head", PlainStatic).update(str(view))
             return
         self._shown = view
-        one = isinstance(view, HeirsView)
-        without = "none" if one else "all"
-        self.show_keys([key for key in self.shown_keys() if key.action != without])
+        self._stop()
+        without = ("none", "play") if isinstance(view, HeirsView) else ("all_failures",)
+        self.show_keys([key for key in self.shown_keys() if key.action not in without])
         box, head = self.query_one(".dialog"), self.query_one("#head", PlainStatic)
+        box.remove_class("-film")
         if isinstance(view, HeirsView):
             set_title(box, f"if {shorten_middle(', '.join(map(safe_name, view.gone)), 40)} goes")
             head.update(verdict_text(view.verdict, view.noun))

@@ -36,6 +36,7 @@ RING_LEGEND: Final[Group] = (
         KeyHelp("outside", "whose each hash is: the consumer of the next point clockwise"),
         KeyHelp("inside", "how much each consumer has: of the ring, or with modulo of the partitions"),
         KeyHelp("dots", "partitions at their hashes, in the colour of the active consumer"),
+        KeyHelp("small dots", "outside, for three seconds after a step: who had it before"),
         KeyHelp("*", "reported by brokers at the time in the title, until a step is taken"),
         KeyHelp("!", "reported as blocked: a consumer, or a hash whose messages are held back"),
         KeyHelp(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from rich.segment import Segment
 from rich.style import Style
@@ -56,6 +57,16 @@ class LinePanel(LineWidget):
         """Draw again with the next paint."""
         self._strips = None
         self.refresh()
+
+    def draw_next_frame(self) -> None:
+        """Draw again, and paint the lines that differ."""
+        before, (width, height) = self._strips, self.size
+        if before is None or self._drawn_for != self.size or not self.is_on_screen:
+            self.forget()
+            return
+        self._strips = self.draw(width, height)
+        pairs = zip_longest(before, self._strips)
+        self.refresh(*(Region(0, y, width, 1) for y, (old, new) in enumerate(pairs) if old != new))
 
     def watch_colours(self) -> None:
         self.forget()

@@ -212,7 +212,7 @@ def earlier_text(earlier: Earlier, moments: int) -> str:
 
 REPORTED_ORDER: Final = ("permits", "unack", "waits", "blocked")
 """The keys of the columns in the order in which they are shown."""
-_BLOCKED_CELLS: Final = (11, 24)
+_BLOCKED_CELLS: Final = (10, 24)
 
 
 class ReportedColumns(Struct, frozen=True):
@@ -235,7 +235,8 @@ def reported_columns(consumers: Sequence[ReportedConsumer]) -> ReportedColumns:
     if waiting:
         important.append(Column("waits", f"{REPORTED_SIGN}waiting", max(waiting + 1, len("waiting") + 2)))
     return ReportedColumns(
-        tuple(important), (Column("permits", f"{REPORTED_SIGN}permits", 9), Column("unack", f"{REPORTED_SIGN}unack", 7))
+        tuple(important),
+        (Column("permits", f"{REPORTED_SIGN}permits", 9), Column("unack", f"{REPORTED_SIGN}unacked", 9)),
     )
 
 

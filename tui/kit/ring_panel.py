@@ -24,7 +24,7 @@ from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
-from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides, freshness
+from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides, freshness, ghost_strength
 from tui.kit.bindings import Binding
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle, set_tooltip
@@ -121,6 +121,8 @@ class RingPanel(LinePanel, can_focus=True):
     """Who gets a hash of the ring if its consumer goes: positions among the names on it. None where nobody inherits."""
     intensity: var[float] = var(0.0)
     """How fresh the last change is, 1 to 0: what changed flashes and settles."""
+    ghost: var[float] = var(0.0)
+    """How strong the ring before it still shows, 1 to 0."""
     dots: var[str] = var("partitions")
 
     _hovered: Offset | None = None
@@ -154,54 +156,31 @@ class RingPanel(LinePanel, can_focus=True):
     def watch_ring(self) -> None:
         """Draw another state; a flash begins with the picture before."""
         self._before = self._latest
-        self.forget()
-
-    def watch_rows(self) -> None:
-        self.forget()
-        self._name_view()
+        self.forget()  # first: the end of a flash would draw what is forgotten
+        self._stop_flash()
 
     def watch_selected(self) -> None:
         if self.view_mode_in_use is ViewMode.FOCUS:
             self.forget()
 
-    def watch_view_mode(self) -> None:
-        self.forget()
-        self._name_view()
-
     def watch_topic(self) -> None:
         self.forget()
 
-    def watch_few_words(self) -> None:
-        self.forget()
+    watch_few_words = watch_weights = watch_topic
 
-    def watch_weights(self) -> None:
-        self.forget()
-
-    def watch_waiting(self) -> None:
+    def watch_rows(self) -> None:
         self.forget()
         self._name_view()
 
-    def watch_marks(self) -> None:
-        self.forget()
-        self._name_view()
+    watch_view_mode = watch_waiting = watch_marks = watch_compared = watch_blocked = watch_colours = watch_rows
 
     def watch_dots(self) -> None:
         self._name_view()
 
-    def watch_compared(self) -> None:
-        self.forget()
-        self._name_view()
-
-    def watch_blocked(self) -> None:
-        self.forget()
-        self._name_view()
-
-    def watch_colours(self) -> None:
-        self.forget()
-        self._name_view()
-
     def watch_intensity(self) -> None:
-        super().forget()
+        self.draw_next_frame()
+
+    watch_ghost = watch_intensity
 
     def forget(self) -> None:
         """Draw and name the picture again."""
@@ -249,22 +228,33 @@ class RingPanel(LinePanel, can_focus=True):
         return ViewMode.RING if following is ViewMode.FOCUS and self.selected < 0 else following
 
     def flash(self) -> None:
-        """Let what the last step changed stand out and settle in SETTLED_S; the next step starts this again."""
+        """Let what the last step changed move and settle in SETTLED_S, and show what was before until GHOST_S.
+
+        The next step starts this again.
+        """
         ring = self.ring
-        if not self.flashes or ring is None or not (ring.changed_arcs.any() or ring.topic_moved.any()):
+        moved = ring is not None and bool(ring.changed_arcs.any() or ring.topic_moved.any())
+        if not self.flashes or ring is None or not (moved or ring.sent):
             return
-        if self._flash_timer is not None:
-            self._flash_timer.stop()
+        self._stop_flash()
+        self.ghost = 1.0 if moved else 0.0
         self.intensity = 1.0
         self._flash_began = get_running_loop().time()
         self._flash_timer = self.set_interval(FLASH_FRAME_SECONDS, self._settle)
 
     def _settle(self) -> None:
         # By the clock, not by the number of calls: where a frame takes long, the timer leaves calls out.
-        self.intensity = freshness(get_running_loop().time() - self._flash_began)
-        if self.intensity == 0.0 and self._flash_timer is not None:
+        elapsed_s = get_running_loop().time() - self._flash_began
+        self.ghost = min(self.ghost, ghost_strength(elapsed_s))
+        self.intensity = freshness(elapsed_s)
+        if self.intensity == self.ghost == 0.0:
+            self._stop_flash()
+
+    def _stop_flash(self) -> None:
+        if self._flash_timer is not None:
             self._flash_timer.stop()
             self._flash_timer = None
+        self.intensity = self.ghost = 0.0
 
     # the mouse
 
@@ -423,9 +413,17 @@ class RingPanel(LinePanel, can_focus=True):
         return places if highlighted is None else np.union1d(places, [highlighted])
 
     def _flash_frame(self, ring: RingView) -> Flash | None:
-        if self.intensity <= 0.0:
+        if self.intensity <= 0.0 and self.ghost <= 0.0:
             return None
-        return Flash(self.intensity, before=self._before, dots=ring.topic_moved[self._drawn])
+        sent, dots = None, ring.topic_moved[self._drawn]
+        if ring.sent:
+            slots, owners = np.array(ring.sent, dtype=np.int64).T
+            colours = np.array([row.colour for row in self.rows], dtype=np.int32)
+            sent, dots = (
+                Dots(slots.astype(np.uint32), colours[owners]),
+                dots | np.isin(ring.topic_hashes[self._drawn], slots),
+            )
+        return Flash(self.intensity, before=self._before, ghost=self.ghost, sent=sent, dots=dots)
 
     def draw(self, width: int, height: int) -> list[Strip]:
         picture = self.picture()
@@ -435,7 +433,7 @@ class RingPanel(LinePanel, can_focus=True):
         flash = self._flash_frame(self.ring)
         canvas = draw(picture, width, height, self.colours, ascii_only=self.ascii_only, flash=flash)
         if flash is not None and draw is draw_ring:
-            from tui.drawing.ring_runners import draw_runners
+            from tui.drawing.ring_motion import draw_motion
 
-            draw_runners(canvas, picture, flash, self.colours, ascii_only=self.ascii_only)
+            draw_motion(canvas, picture, flash, self.colours, ascii_only=self.ascii_only)
         return canvas.strips()

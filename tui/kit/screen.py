@@ -306,6 +306,12 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if rejection is not None or self.store.shown is self._shown_of:
             self.sentence = self.sentences.current
 
+    def leave_caption(self) -> None:
+        """Take the last caption of a script that is over away: a key was pressed."""
+        if self.ready and self.playback.stage.over and self.playback.stage.caption:
+            self.playback.stage.caption = ""
+            self.sentence = self.sentences.current
+
     def done(self, refused: Rejection | None) -> Rejection | None:
         """Take the last refusal back where a command was accepted; a new one is left to the caller to show."""
         if refused is None:
@@ -499,7 +505,13 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         from tui.kit.heirs_screen import HeirsScreen
 
         self.app.push_screen(
-            HeirsScreen(self.selected, self.store.shown.heirs_of, self.store.shown.losses, self.colours)
+            HeirsScreen(
+                self.selected,
+                self.store.shown,
+                self.colours,
+                animate=self.animate_changes,
+                ascii_only=self.ascii_only,
+            )
         )
 
     def action_diff(self) -> None:

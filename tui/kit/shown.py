@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from engine.cluster.commands import Command
+from engine.cluster.commands import Command, KillConsumer
 from engine.cluster.state import ClusterState, Subscription, behaviour_in, shown_places
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Verdict, carried_out, flag_change
@@ -30,7 +30,7 @@ from engine.views.reported.model import Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, subscription_view
 from engine.views.reported.trends import Trends
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
-from tui.kit.wording import namespace_suffix, safe_name, short_topic
+from tui.kit.wording import subject_title
 
 if TYPE_CHECKING:
     from engine.cluster.keys.state import KeySubscription
@@ -91,16 +91,12 @@ class Places:
 
     def title(self, place: int) -> str:
         """Return the name at a place; where several have this name, with what it reads or its namespace."""
-        key = self.keys[place]
+        key = self.key(place)
         if key == BUNDLES:
             return "the bundles"
         namespace, name = self.name(place)
-        suffix = namespace_suffix(key, namespace, self.keys) if namespace else ""
         topics = self._topics[place] if place < len(self._topics) else ()
-        if not suffix or not topics:
-            return safe_name(key) + suffix
-        first, *others = topics
-        return f"{safe_name(name)} on {short_topic(first)}{f' and {len(others):,} more' if others else ''}"
+        return subject_title(key, self.keys, name, namespace, topics)
 
     def name(self, place: int) -> tuple[str, str]:
         """Return namespace and name of a subscription, or "" and the name of a topic with producers."""
@@ -296,6 +292,11 @@ class Shown:
         from engine.views.comparing.heirs import losses_view
 
         return losses_view(self.timeline.state, self.key)
+
+    def views_of_loss(self, consumer_id: int) -> Sides:
+        """Return the views of the shown subscription now and without one of its consumers."""
+        after, _ = self.timeline.submit(KillConsumer(self.key, consumer_id))
+        return _sides(self.timeline, after, self.key)
 
     def change_since(self, step: int) -> ChangeView | None:
         """Return what became of the shown subscription from a step to the cursor; None for producers."""

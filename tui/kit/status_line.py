@@ -18,7 +18,7 @@ Ranked = tuple[int, str, str]
 """How soon a part gives way (the highest number first), its text and its style."""
 KEPT: Final = 3
 """Parts of this rank or lower stay until the subscription's name is as short as it can be."""
-NAME_CELLS: Final = (30, 20, 12, 8)
+NAME_CELLS: Final = (44, 30, 20, 12, 8)
 """How long that name may be, tried in this order."""
 
 

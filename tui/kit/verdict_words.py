@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from engine.compare.verdict import Evenness, Judgement, Verdict
+from engine.compare.verdict import Evenness, Judgement, Verdict, busiest_share
 from engine.config import FLAG
 from engine.text import counted
 from themes.palettes import Palette, Rgb
@@ -43,7 +43,7 @@ def shares_text(verdict: Verdict) -> str:
     if before.consumers == after.consumers:
         text = f"{BUSIEST} {before.max_over_mean:.2f} → {after.max_over_mean:.2f}"
         if verdict.judged_by == "messages":
-            text += f", by messages {before.max_over_mean_rate:.2f} → {after.max_over_mean_rate:.2f}"
+            text += f", by messages {before.max_over_mean_rate or 0:.2f} → {after.max_over_mean_rate or 0:.2f}"
     else:
         # The mean changes with the number of consumers, so the busiest one itself is what can be compared.
         by = " by messages" if verdict.judged_by == "messages" else ""
@@ -54,7 +54,7 @@ def shares_text(verdict: Verdict) -> str:
 
 def _most(verdict: Verdict, side: Evenness) -> str:
     if verdict.judged_by == "messages":
-        return f"{side.busiest_msgs_per_sec / side.msgs_per_sec:.0%}" if side.msgs_per_sec else "0%"
+        return f"{busiest_share(side) or 0:.0%}"
     return f"{side.busiest:,} of {side.items:,}"
 
 
@@ -66,7 +66,7 @@ def moved_text(verdict: Verdict, noun: str = "partition") -> str:
         return "nobody takes over" if verdict.after.owned < verdict.before.owned else "nothing moves"
     verb = "moves" if verdict.moved == 1 else "move"
     text = f"{verdict.moved:,} of {counted(verdict.items, noun)} {verb}, at least {verdict.least:,} must"
-    if verdict.msgs_per_sec or verdict.bytes_per_sec:
+    if verdict.msgs_per_sec != 0 or verdict.bytes_per_sec != 0:
         text += f", {out_rate(verdict.msgs_per_sec)}, {bytes_per_sec(verdict.bytes_per_sec)}"
     if verdict.unacked_at_risk:
         text += f"; {counted(verdict.unacked_at_risk, 'message')} may be delivered twice"

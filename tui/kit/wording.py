@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -94,17 +94,23 @@ def cut_end(text: str, cells: int) -> str:
     return text if cell_len(text) <= cells else f"{chop_cells(text, max(1, cells - 1))[0].rstrip()}{_ELLIPSIS}"
 
 
-def namespace_suffix(key: str, namespace: str, keys: Sequence[str]) -> str:
-    """Return the namespace of a subscription whose name is in several: then ``keys`` has it numbered from 2 on.
+def subject_title(key: str, keys: Collection[str], name: str, namespace: str, topics: Sequence[str]) -> str:
+    """The name of a subscription; where several have it and ``keys`` number them from 2 on, with what it reads.
 
-    >>> namespace_suffix("billing", "shop/orders", ("billing", "billing#2"))
-    ' in shop/orders'
-    >>> namespace_suffix("billing", "shop", ("billing",))
-    ''
+    >>> keys = ("billing", "billing#2")
+    >>> subject_title("billing", keys, "billing", "shop", ()), subject_title("billing", ("billing",), "billing", "", ())
+    ('billing in shop', 'billing')
+    >>> subject_title("billing#2", keys, "billing", "shop", ("persistent://shop/a/b", "persistent://shop/a/c"))
+    'billing on shop/a/b and 1 more'
     """
-    name, _, number = key.rpartition("#")
-    first = name if number.isdecimal() and name in keys else key
-    return f" in {safe_name(namespace)}" if f"{first}#2" in keys else ""
+    first, _, number = key.rpartition("#")
+    first = first if number.isdecimal() and first in keys else key
+    if f"{first}#2" not in keys:
+        return safe_name(key)
+    if not topics:
+        return f"{safe_name(key)} in {safe_name(namespace)}" if namespace else safe_name(key)
+    more = f" and {len(topics) - 1:,} more" if len(topics) > 1 else ""
+    return f"{safe_name(name)} on {short_topic(topics[0])}{more}"
 
 
 def fit(text: str, cells: int) -> str:

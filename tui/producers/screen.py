@@ -48,9 +48,8 @@ from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import safe_name
 from tui.producers.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.producers.dialogs import AddProducersScreen, ProducerRateScreen, SendByProducersScreen
-from tui.producers.lines import happened_line, statistics_heading, statistics_line, step_line
 from tui.producers.panels import CostsPanel, MatrixPanel, producers_status_parts
-from tui.producers.table import PRODUCERS
+from tui.producers.table import PRODUCERS, happened_line, statistics_heading, statistics_line, step_line
 from tui.producers.words import (
     foot_texts,
     key_places,

@@ -42,7 +42,7 @@ from tui.kit.screen import DashboardScreen
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, StatusLine, fitted_parts, place_among, saved_part, step_part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import UNKNOWN, Remark, known, namespace_suffix, safe_name, shorten_middle
+from tui.kit.wording import UNKNOWN, Remark, known, safe_name, shorten_middle
 from tui.reported.table import SUBSCRIBED, topic_lines, topic_value
 
 NOBODY = "nobody connected"
@@ -53,19 +53,18 @@ def type_text(kind: str) -> str:
     return NOBODY if kind == "None" else kind
 
 
-def reported_status_parts(status: SubscriptionStatus, saved: str, width: int) -> list[Part]:
+def reported_status_parts(status: SubscriptionStatus, saved: str, width: int, title: str = "") -> list[Part]:
     """Text and style of each part that fits ``width`` cells; the type is always one of them."""
-    return fitted_parts(lambda cells: _parts(status, saved, cells), width)
+    return fitted_parts(lambda cells: _parts(status, saved, cells, title), width)
 
 
-def _parts(status: SubscriptionStatus, saved: str, name_cells: int) -> list[Ranked]:
+def _parts(status: SubscriptionStatus, saved: str, name_cells: int, title: str) -> list[Ranked]:
     """All parts with how soon they may go: the highest number goes first."""
     keys = status.subscriptions
     several = place_among(keys.index(status.subscription), len(keys)) if status.subscription in keys else ""
     parts: list[Ranked] = [
         (6, " ringside", "$accent bold"),
-        (KEPT, f" {shorten_middle(safe_name(status.subscription), name_cells)}", "bold"),
-        (4, namespace_suffix(status.subscription, status.namespace, keys), "$dim"),
+        (KEPT, f" {shorten_middle(title or safe_name(status.subscription), name_cells)}", "bold"),
         (4, several, "$dim"),
         (0, f"{GAP}{type_text(status.type)}, as reported", "$warn bold"),
         (7, f"{GAP}Pulsar {status.release}", ""),
@@ -158,7 +157,10 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
     happenings: var[tuple[Happened, ...]] = var(())
 
     def compose_status(self) -> Widget:
-        return StatusLine(reported_status_parts, id="status").data_bind(ReportedScreen.status, ReportedScreen.saved)
+        def parts(status: SubscriptionStatus, saved: str, width: int) -> list[Part]:
+            return reported_status_parts(status, saved, width, self.store.shown.title)
+
+        return StatusLine(parts, id="status").data_bind(ReportedScreen.status, ReportedScreen.saved)
 
     def compose_panels(self) -> ComposeResult:
         cls = ReportedScreen

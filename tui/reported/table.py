@@ -86,7 +86,7 @@ def topic_columns(rows: Sequence[TopicRow], width: int) -> Columns:
     return fitting(
         width,
         NameColumn("topic", min(max(longest, _TOPIC_CELLS[0]), _TOPIC_CELLS[2]), _TOPIC_CELLS[1], _TOPIC_CELLS[0]),
-        [Column("sign", "", 2, left=True), Column("backlog", "*backlog", 9), Column("unack", "*unack", 7)],
+        [Column("sign", "", 2, left=True), Column("backlog", "*backlog", 9), Column("unack", "*unacked", 9)],
         [
             *([Column("active", "*active", 8)] if any(row.active >= 0 for row in rows) else []),
             *([Column("replay", "*replay", 8)] if any(row.in_replay for row in rows) else []),

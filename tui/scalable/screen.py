@@ -304,7 +304,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
         self.key_hash = hashes_of_key(about).segment_hash if asked == "key" else -1
         titles = {
             "key": self.explanation_title,
-            "why": "why does nothing arrive",
+            "why": "what is wrong",
             "ahead": "what happens next by itself",
             "diff": "what the last step changed",
             "changes": f"what a change of segment {about} moves",

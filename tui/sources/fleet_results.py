@@ -12,9 +12,8 @@ from threading import Thread
 from typing import Any, Final
 
 from engine.errors import InputError
-from engine.views.fleet.runs import ResultFolder
+from engine.views.fleet.runs import ResultFolder, history_of
 from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
-from engine.views.fleet.trends import history_of
 from tui.sources.fleet_listing import Columns, Listing, whole
 from tui.sources.fleet_tables import empty_table, read_table
 

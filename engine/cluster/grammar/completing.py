@@ -8,9 +8,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
-from engine.cluster.commands import ROUTER_WORDS
-from engine.cluster.grammar.reading import COMMAND_FORMS, PARSERS
-from engine.cluster.grammar.text import BUNDLE_WORDS
+from engine.cluster.grammar.declared import BUNDLE_WORDS, BY_WORD, read_command
+from engine.cluster.grammar.reading import COMMAND_FORMS
 from engine.cluster.grammar.words import LineReader, RefusedLine, Word, quote, split_words
 from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import (
@@ -24,13 +23,13 @@ from engine.cluster.state import (
 from engine.config import DEFAULTS, SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.routing.clients import ROUTING_CLIENTS
-from engine.routing.producers.settings import ACCESS_MODES, CLIENTS
+from engine.routing.producers.settings import ACCESS_MODES
 
 MOST: Final = 100
 """So many lines are offered; nobody steps through more."""
 MOST_TOPICS: Final = 20_000
 """Names of topics are not looked through in a larger state, since that would slow down every key."""
-_CHOICE: Final = re.compile(r"\b(?!or\b)[a-z]+")
+_CHOICE: Final = re.compile(r"\b(?!or\b)[a-z-]+")
 
 
 def completions(text: str, state: ClusterState, subscription_key: str | None = None) -> tuple[str, ...]:
@@ -96,12 +95,11 @@ class _Asking(LineReader):
 
 
 def _following(words: tuple[Word, ...], state: ClusterState, subscription_key: str | None) -> Iterable[str]:
-    parse = PARSERS.get(words[0].text)
-    if parse is None:
+    if words[0].text not in BY_WORD:
         return ()
     line = _Asking(words, state, subscription_key)
     with suppress(RefusedLine):
-        parse(line)
+        read_command(line, words[0].text)
     return (*line.options, *(quote(name) for name in _names(line.kind, words[-1].text, state, subscription_key)))
 
 
@@ -136,12 +134,8 @@ def _fixed(kind: str, before: str) -> Iterable[str]:
             return ACCESS_MODES
         case "MODE", _:
             return [mode.value for mode in SharingMode]
-        case "CLIENT", "client":
-            return CLIENTS
         case "CLIENT", _:
             return ROUTING_CLIENTS
-        case "ROUTER", _:
-            return ROUTER_WORDS
         case "ALGORITHM", _:
             return SPLIT_ALGORITHMS
         case "SETTING", "toggle":

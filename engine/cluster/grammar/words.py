@@ -7,7 +7,7 @@ single quotes, and outside of quotes, it is an ordinary character.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final, NoReturn, TypeVar
 
@@ -16,9 +16,9 @@ from msgspec import Struct
 from engine.cluster.state import (
     ClusterState,
     consumers_of,
+    find_producer_topic,
     producer_topic_names,
     producer_topics_meant,
-    producers_named,
     scalable_topic_names,
     subscription_keys,
 )
@@ -235,18 +235,22 @@ class LineReader:
 
     def consumer(self, who: Word, key: str) -> int:
         """The id that ``#ID`` spells, or that of the only consumer of that name in a subscription."""
+        unknown = "UnknownConsumer", f"no consumer of {key} is named {who.text[:60]!r}"
+        return self._number(who, consumers_of(self.state, key), f"consumers of {key}", "AmbiguousConsumer", unknown)
+
+    def _number(
+        self, who: Word, known: Sequence[tuple[int, str]], noun: str, ambiguous: str, unknown: tuple[str, str]
+    ) -> int:
         spelt = None if who.quoted else _ID.fullmatch(who.text)
         if spelt is not None:
             return int(spelt[1])
-        consumers = consumers_of(self.state, key)
-        matches = [consumer_id for consumer_id, name in consumers if name == who.text]
+        matches = [number for number, name in known if name == who.text]
         if len(matches) > 1:
             ids = ", ".join(f"#{number}" for number in matches[:8]) + (", ..." if len(matches) > 8 else "")
-            message = f"{len(matches)} consumers of {key} are named {who.text[:60]!r}; use one of {ids}"
-            self.refuse("AmbiguousConsumer", message, who.text)
+            message = f"{len(matches)} {noun} are named {who.text[:60]!r}; use one of {ids}"
+            self.refuse(ambiguous, message, who.text)
         if not matches:
-            message = f"no consumer of {key} is named {who.text[:60]!r}"
-            self.refuse("UnknownConsumer", message, who.text, [name for _, name in consumers])
+            self.refuse(*unknown, who.text, [name for _, name in known])
         return matches[0]
 
     def producer_topic(self, named: str | None) -> str:
@@ -278,24 +282,12 @@ class LineReader:
 
     def producer(self, who: Word, topic: str) -> int:
         """The number that ``#N`` spells, or that of the only producer of that name on a topic."""
-        spelt = None if who.quoted else _ID.fullmatch(who.text)
-        if spelt is not None:
-            return int(spelt[1])
         name = parse_topic_name(topic)
-        complete = name.complete if isinstance(name, TopicName) else topic
-        known = next((candidate for candidate in self.state.producer_topics if candidate.topic == complete), None)
-        matches = producers_named(known, who.text) if known is not None else []
-        if len(matches) > 1:
-            numbers = ", ".join(f"#{number}" for number in matches[:8]) + (", ..." if len(matches) > 8 else "")
-            message = f"{len(matches)} producers are named {who.text[:60]!r}; use one of {numbers}"
-            self.refuse("AmbiguousProducer", message, who.text)
-        if not matches:
-            names = (
-                (producer.producer_name or "" for producer in known.producers.producers) if known is not None else ()
-            )
-            message = f"no producer is named {who.text[:60]!r}; write #0, #1 ... for their numbers"
-            self.refuse("ProducerNotFound", message, who.text, names)
-        return matches[0]
+        known = find_producer_topic(self.state, name.complete if isinstance(name, TopicName) else topic)
+        producers = known.producers.producers if known is not None else ()
+        named = [(each.number, each.producer_name) for each in producers if each.producer_name is not None]
+        unknown = "ProducerNotFound", f"no producer is named {who.text[:60]!r}; write #0, #1 ... for their numbers"
+        return self._number(who, named, "producers", "AmbiguousProducer", unknown)
 
     def refuse(self, error: str, message: str, field: str, candidates: Iterable[str] = ()) -> NoReturn:
         near = get_close_matches(field[:100], [candidate for candidate in candidates if len(candidate) <= 200], n=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+import numpy as np
 from msgspec.structs import astuple
 
 from engine.bundles.boundaries import namespace_bundles
@@ -12,7 +13,7 @@ from engine.cluster.keys.state import KeySubscription, set_of
 from engine.cluster.limits import IDS, INT_32, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS, without_statistics
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState, Namespace, Subscription
-from engine.cluster.tables.loads import LoadTable, filled
+from engine.cluster.tables.loads import UNKNOWN_COUNT, LoadTable, filled
 from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.errors import Rejection
 from engine.names import (
@@ -77,7 +78,7 @@ def _load_faults(state: ClusterState) -> list[str]:
 def load_faults(topics: TopicTable, loads: Mapping[str, Load]) -> list[str]:
     """Faults of statistics: a name that is no partition of these topics, or an impossible number."""
     if isinstance(loads, LoadTable) and loads.topics is topics:
-        columns = (filled(loads.rates), loads.counts)
+        columns = (filled(loads.rates), np.where(loads.counts == UNKNOWN_COUNT, 0, loads.counts))
         fine = all(bool(((column >= 0) & (column < _LARGEST)).all()) for column in columns)
         return [] if fine else ["statistics hold a number that is negative or no number"]
     faults = [f"statistics of {name!r}, which does not exist" for name in loads if not _has_dispatcher(topics, name)]

@@ -18,6 +18,8 @@ from engine.hashing import murmur3_32
 
 RATES: Final = ("msg_rate_in", "msg_rate_out", "throughput_in_bytes_per_sec", "throughput_out_bytes_per_sec")
 _COUNTS: Final = ("unacked_messages", "backlog_entries")
+UNKNOWN_COUNT: Final = -1
+"""In the columns, a count that the statistics lack."""
 _rates_of: Final = attrgetter(*RATES)
 _counts_of: Final = attrgetter(*_COUNTS)
 
@@ -26,8 +28,8 @@ class LoadTable(Mapping[str, Load]):
     """Partition name -> its traffic, in columns of (n,) by the numbers of ``topics``.
 
     ``rates``: (4, n) float64, as the first four fields of ``Load``, NaN where the statistics lack one; ``counts``:
-    (2, n) int64, unacknowledged messages and backlog; ``known``: (n,) bool, whether a partition has statistics, None if
-    all have. What is computed takes ``filled`` rates.
+    (2, n) int64, unacknowledged messages and backlog, -1 where the statistics lack one; ``known``: (n,) bool, whether a
+    partition has statistics, None if all have. What is computed takes ``filled`` rates.
     ``synthetic``: it is the traffic of the recipe of ``topics``.
     """
 
@@ -61,7 +63,8 @@ class LoadTable(Mapping[str, Load]):
             reported = [load for load in listed if load is not None]
             known[:] = [load is not None for load in listed]
             rates[:, known] = np.array([*map(_rates_of, reported)], dtype=np.float64).reshape(-1, 4).T
-            counts[:, known] = np.array([*map(_counts_of, reported)], dtype=np.int64).reshape(-1, 2).T
+            numbers = [UNKNOWN_COUNT if count is None else count for load in reported for count in _counts_of(load)]
+            counts[:, known] = np.array(numbers, dtype=np.int64).reshape(-1, 2).T
         return cls(topics, rates, counts, known)
 
     def __len__(self) -> int:
@@ -84,7 +87,8 @@ class LoadTable(Mapping[str, Load]):
     def at(self, number: int) -> Load:
         """The traffic of the partition of that number; zeros where there are no statistics."""
         into, out, bytes_in, bytes_out = (None if isnan(rate) else rate for rate in self.rates[:, number].tolist())
-        return Load(into, out, bytes_in, bytes_out, *self.counts[:, number].tolist())
+        unacked, backlog = (None if count == UNKNOWN_COUNT else count for count in self.counts[:, number].tolist())
+        return Load(into, out, bytes_in, bytes_out, unacked, backlog)
 
     def with_rates(self, numbers: NDArray[np.int64], rates: NDArray[np.float64]) -> LoadTable:
         """The table with other rates, (4, k), of these partitions; the same object where they have them already."""
@@ -102,6 +106,13 @@ class LoadTable(Mapping[str, Load]):
         known = np.ones(len(self.counts[0]), dtype=np.bool_) if self.known is None else self.known.copy()
         known[numbers] = False
         return LoadTable(self.topics, self.rates, self.counts, known)
+
+    def with_gaps(self) -> LoadTable:
+        """The table with unknown numbers, and not none, where partitions have no statistics."""
+        if self.known is None:
+            return self
+        rates, counts = np.where(self.known, self.rates, np.nan), np.where(self.known, self.counts, UNKNOWN_COUNT)
+        return LoadTable(self.topics, rates, counts, self.known)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LoadTable) or self.topics != other.topics:

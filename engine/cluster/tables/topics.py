@@ -41,15 +41,15 @@ class Topic(Struct, frozen=True):
 class Load(Struct, frozen=True):
     """The traffic of one partition: messages and bytes per second, and what waits unacknowledged.
 
-    A rate is None where the statistics lack it.
+    What the statistics lack is None.
     """
 
     msg_rate_in: float | None = 0.0
     msg_rate_out: float | None = 0.0
     throughput_in_bytes_per_sec: float | None = 0.0
     throughput_out_bytes_per_sec: float | None = 0.0
-    unacked_messages: int = 0
-    backlog_entries: int = 0
+    unacked_messages: int | None = 0
+    backlog_entries: int | None = 0
 
 
 NOTHING_REPORTED: Final[Mapping[str, Load]] = MappingProxyType({})

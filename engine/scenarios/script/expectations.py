@@ -23,6 +23,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Final
 
 from engine.answer import about
@@ -191,22 +192,33 @@ class Destination:
 def _documents(question: str, timeline: Timeline) -> Iterator[Any]:
     """The answer to a question; without one what the cluster has, in the order of what can be shown."""
     word, _, rest = question.partition(" ")
-    state = timeline.state
     if word:
         answer = _ANSWERS[word](timeline, rest.strip())
         yield answer if isinstance(answer, Rejection) else document(answer)
         return
-    if state.subscriptions:
-        yield dashboard_document(dashboard_view(timeline))
-    if state.key_subscriptions:
-        yield keys_document(keys_view(timeline, state.key_subscriptions[0].key))
-    if state.producer_topics:
+    state = timeline.state
+    there = {
+        "dashboard": state.subscriptions,
+        "keys": state.key_subscriptions,
+        "producers": state.producer_topics,
+        "scalable": state.scalable_topics,
+    }
+    for kind in dict.fromkeys([*(kind for kind, some in there.items() if some), "dashboard"]):
+        yield _shown(timeline, kind)
+
+
+@lru_cache(maxsize=4)
+def _shown(timeline: Timeline, kind: str) -> Any:
+    """The document of the first subscription or topic of a kind; kept, since lines that expect something are many."""
+    state = timeline.state
+    if kind == "keys":
+        return keys_document(keys_view(timeline, state.key_subscriptions[0].key))
+    if kind == "producers":
         topic = state.producer_topics[0].topic
-        yield producers_document(producers_view(timeline, topic), statistics_view(timeline, topic))
-    if state.scalable_topics:
-        yield document(scalable_dashboard(timeline, state.scalable_topics[0].topic).view)
-    if not state.subscriptions:
-        yield dashboard_document(dashboard_view(timeline))
+        return producers_document(producers_view(timeline, topic), statistics_view(timeline, topic))
+    if kind == "scalable":
+        return document(scalable_dashboard(timeline, state.scalable_topics[0].topic).view)
+    return dashboard_document(dashboard_view(timeline))
 
 
 def _of_key(timeline: Timeline, key: str) -> Any:

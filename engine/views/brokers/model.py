@@ -231,6 +231,15 @@ class StripCell:
 
 
 @dataclass(frozen=True, slots=True)
+class Course:
+    """One broker before each cycle: its weighted usage, None while it is not there, and whether the cycle sheds it."""
+
+    broker: str
+    usages: tuple[float | None, ...]
+    sheds: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Swap:
     """Two brokers that give each other bundles."""
 

@@ -40,6 +40,7 @@ from engine.views.brokers.model import (
     BrokersView,
     ChangeDone,
     Compared,
+    Course,
     Fault,
     LeftAlone,
     NextCycle,
@@ -313,6 +314,21 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
     even = done.evenness if done is not None else ahead.before
     following = None if coming is None else next_cycle(coming, view.interruptions)
     return BrokersFrame(cycle, at_ms, rows, following, even)
+
+
+def usage_courses(view: BrokersView, brokers: Iterable[str]) -> tuple[Course, ...]:
+    """How full some brokers are before each cycle. O(brokers asked for * cycles)."""
+    start, cycles = view.ahead.start, view.ahead.cycles
+    loads = [{load.broker: load for load in start.loads}, *(cycle.loads for cycle in cycles[:-1])]
+    shed = [{move.source for move in cycle.moves} for cycle in cycles]
+
+    def usage(load: BrokerLoad | None) -> float | None:
+        return None if load is None else weighted_usage(load, start.settings, start.rules, heap=True)
+
+    return tuple(
+        Course(broker, tuple(usage(at.get(broker)) for at in loads), tuple(broker in at for at in shed))
+        for broker in brokers
+    )
 
 
 def _kept_blocks(view: BrokersView, load: BrokerLoad, places: Mapping[str, int]) -> tuple[Block, ...]:

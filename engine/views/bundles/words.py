@@ -58,8 +58,8 @@ _LOOPS: Final[Mapping[LoopKind, str]] = {
 }
 _CURVES: Final[Mapping[FlowOutcome, str]] = {
     "cut": "",
-    "fits": "the gate is passed, but no piece is above a limit: nothing is cut",
-    "below-gate": "both totals are below the gate: nothing is cut",
+    "fits": "no piece is above a limit, so nothing is cut",
+    "below-gate": "below the gate, so nothing is cut",
     "too-few-topics": "one topic alone: nothing is cut",
     "too-few-hashes": "fewer than two hashes with traffic: nothing is cut",
 }

@@ -11,7 +11,7 @@ from msgspec import structs
 from msgspec.structs import fields
 
 from engine.admin.between import Change, changes_between
-from engine.admin.facts import Snapshot
+from engine.admin.facts import Snapshot, total
 from engine.answer import about, extended
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Subscription
@@ -37,6 +37,7 @@ class SubscriptionDifference:
 
     key: str
     namespace: str
+    topics: Sequence[str]
     type: ComparedType
     presence: Presence
     noun: Noun
@@ -92,14 +93,16 @@ class Sums:
     items: Annotated[int, about("Partitions.", 0)]
     moved: Annotated[int, about("Partitions with another active consumer.", 0)]
     least: Annotated[int, about("Fewest moves that lead to the same loads.", 0)]
-    msgs_per_sec: Annotated[float, about("Messages per second of what moved.")]
-    bytes_per_sec: Annotated[float, about("Bytes per second of what moved.")]
-    unacked_at_risk: Annotated[int, about("Unacknowledged messages of what moved.", 0)]
+    msgs_per_sec: Annotated[float | None, about("Messages per second of what moved; null where one is not known.")]
+    bytes_per_sec: Annotated[float | None, about("Bytes per second of what moved; null where one is not known.")]
+    unacked_at_risk: Annotated[
+        int | None, about("Unacknowledged messages of what moved; null where one is not known.", 0)
+    ]
     appeared: Annotated[int, about("Topics that are in B only.", 0)]
     vanished: Annotated[int, about("Topics that are in A only.", 0)]
     idle: Annotated[int, about("Consumers of B without an item.", 0)]
     max_over_mean: Annotated[float, about("The largest max/mean of B, by items.")]
-    max_over_mean_rate: Annotated[float, about("The same by messages.")]
+    max_over_mean_rate: Annotated[float | None, about("The same by messages; null where one is not known.")]
     worse: Annotated[int, about("Subscriptions whose verdict is worse.", 0)]
 
 
@@ -142,18 +145,19 @@ def sums_of(view: DifferenceView) -> Sums:
         for subscription in view.subscriptions
         if subscription.verdict is not None and subscription.noun == PARTITION
     ]
+    ratios = [ratio for verdict in judged if (ratio := verdict.after.max_over_mean_rate) is not None]
     return Sums(
         items=sum(verdict.items for verdict in failover),
         moved=sum(verdict.moved for verdict in failover),
         least=sum(verdict.least for verdict in failover),
-        msgs_per_sec=sum(verdict.msgs_per_sec for verdict in failover),
-        bytes_per_sec=sum(verdict.bytes_per_sec for verdict in failover),
-        unacked_at_risk=sum(verdict.unacked_at_risk for verdict in failover),
+        msgs_per_sec=total(verdict.msgs_per_sec for verdict in failover),
+        bytes_per_sec=total(verdict.bytes_per_sec for verdict in failover),
+        unacked_at_risk=total(verdict.unacked_at_risk for verdict in failover),
         appeared=len(view.topics_appeared),
         vanished=len(view.topics_vanished),
         idle=sum(verdict.after.idle for verdict in judged),
         max_over_mean=max((verdict.after.max_over_mean for verdict in judged), default=0.0),
-        max_over_mean_rate=max((verdict.after.max_over_mean_rate for verdict in judged), default=0.0),
+        max_over_mean_rate=None if len(ratios) < len(judged) else max(ratios, default=0.0),
         worse=sum(verdict.judgement == "worse" for verdict in judged),
     )
 
@@ -169,7 +173,7 @@ def _failover(
     either = mine or theirs
     assert either is not None, "a pair has one side at least"
     if mine is None or theirs is None:
-        return _alone(either.key, either.namespace, "Failover", PARTITION, "appeared" if mine is None else "vanished")
+        return _alone(either, "Failover", PARTITION, "appeared" if mine is None else "vanished")
     if not one_history:
         after, theirs = renumbered(after, theirs, mine)
     if mine.key != theirs.key:
@@ -188,6 +192,7 @@ def _failover(
     return SubscriptionDifference(
         key=mine.key,
         namespace=mine.namespace,
+        topics=mine.topics,
         type="Failover",
         presence="both",
         noun=PARTITION,
@@ -204,8 +209,12 @@ def _only(state: ClusterState, subscription: Subscription) -> ClusterState:
     return structs.replace(state, subscriptions=(subscription,))
 
 
-def _alone(key: str, namespace: str, kind: ComparedType, noun: Noun, presence: Presence) -> SubscriptionDifference:
-    return SubscriptionDifference(key, namespace, kind, presence, noun, None, (), (), (), ())
+def _alone(
+    either: Subscription | KeySubscription, kind: ComparedType, noun: Noun, presence: Presence
+) -> SubscriptionDifference:
+    return SubscriptionDifference(
+        either.key, either.namespace, either.topics, kind, presence, noun, None, (), (), (), ()
+    )
 
 
 def _keys(before: ClusterState, after: ClusterState, *, one_history: bool) -> list[SubscriptionDifference]:
@@ -215,7 +224,7 @@ def _keys(before: ClusterState, after: ClusterState, *, one_history: bool) -> li
         assert either is not None, "a pair has one side at least"
         if mine is None or theirs is None:
             presence: Presence = "appeared" if mine is None else "vanished"
-            differences.append(_alone(either.key, either.namespace, "Key_Shared", SLOT, presence))
+            differences.append(_alone(either, "Key_Shared", SLOT, presence))
         else:
             differences.append(_key_shared(before, mine, after, theirs, one_history=one_history))
     return differences
@@ -241,6 +250,7 @@ def _key_shared(
     return SubscriptionDifference(
         key=mine.key,
         namespace=mine.namespace,
+        topics=mine.topics,
         type="Key_Shared",
         presence="both",
         noun=SLOT,

@@ -35,16 +35,19 @@ Pair = tuple[str | None, str | None]
 class HandoverRow:
     """One partition, or one known key of a Key_Shared subscription, and who has it before and after; None: nobody.
 
-    Rates are those before (after for what appeared), of a key ``msgs_per_sec`` is the number of its messages so far.
+    Rates are those before (after for what appeared), of a key ``msgs_per_sec`` is the number of its messages so far;
+    None where statistics lack them.
     """
 
     name: Annotated[str, about("Partition, or the text of a key.")]
     kind: Annotated[HandoverKind, about("What happened to it.")]
     before: Annotated[str | None, about("Who has it before; null for nobody.")]
     after: Annotated[str | None, about("Who has it after; null for nobody.")]
-    msgs_per_sec: Annotated[float, about("Messages per second; of a key its messages so far.")]
-    bytes_per_sec: Annotated[float, about("Bytes per second.")]
-    unacked: Annotated[int, about("Unacknowledged messages, which may be delivered twice.", 0)]
+    msgs_per_sec: Annotated[
+        float | None, about("Messages per second; of a key its messages so far; null where not known.")
+    ]
+    bytes_per_sec: Annotated[float | None, about("Bytes per second; null where not known.")]
+    unacked: Annotated[int | None, about("Unacknowledged messages, which may be delivered twice; null as above.", 0)]
 
     @property
     def is_between_namesakes(self) -> bool:
@@ -98,13 +101,15 @@ def handovers(
 
 
 def _row(name: str, kind: HandoverKind, pair: Pair, flow: Traffic, place: int) -> HandoverRow:
+    lacks_rates = flow.unknown is not None and bool(flow.unknown[place])
+    lacks_count = flow.unacked_unknown is not None and bool(flow.unacked_unknown[place])
     return HandoverRow(
         name,
         kind,
         *pair,
-        float(flow.msgs_per_sec[place]),
-        float(flow.bytes_per_sec[place]),
-        int(flow.unacked[place]),
+        None if lacks_rates else float(flow.msgs_per_sec[place]),
+        None if lacks_rates else float(flow.bytes_per_sec[place]),
+        None if lacks_count else int(flow.unacked[place]),
     )
 
 
@@ -158,7 +163,7 @@ def key_handovers(
         if old is None or old == (owner if known_as is None else known_as.get(owner, -1)):
             continue
         rows.append(_handover_of_key(text, names.get(old), later.get(owner), count))
-    return tuple(sorted(rows, key=lambda row: (-row.msgs_per_sec, row.name)))
+    return tuple(sorted(rows, key=lambda row: (-(row.msgs_per_sec or 0.0), row.name)))
 
 
 def _handover_of_key(text: str, source: str | None, target: str | None, messages: int) -> HandoverRow:

@@ -57,15 +57,15 @@ class LossRow:
     consumer_id: Annotated[int, about("Id of the consumer that goes.", 0)]
     name: Annotated[str, about("Its name.")]
     items: Annotated[int, about("Items it had.", 0)]
-    msgs: Annotated[float, about("Its messages per second, of known keys so far.")]
+    msgs: Annotated[float | None, about("Its messages per second, of known keys so far; null where unknown.")]
     moved: Annotated[int, about("Items that change hands, those of others too.", 0)]
     heirs: Annotated[int, about("Consumers that get more.", 0)]
     judgement: Annotated[Judgement, about("Whether the shares are more even afterwards.")]
     busiest: Annotated[str | None, about("The busiest consumer afterwards; null where nobody is left.")]
     busiest_items: Annotated[int, about("The most items that one has afterwards.", 0)]
-    busiest_msgs: Annotated[float, about("The most messages that one gets afterwards.")]
+    busiest_msgs: Annotated[float | None, about("The most messages that one gets afterwards; null where unknown.")]
     max_over_mean: Annotated[float, about("Items of the busiest divided by the mean, afterwards.")]
-    max_over_mean_rate: Annotated[float, about("The same for messages; 0 where none flow.")]
+    max_over_mean_rate: Annotated[float | None, about("The same for messages; 0 where none flow, null where unknown.")]
     idle: Annotated[int, about("Consumers without an item afterwards.", 0)]
 
 
@@ -77,7 +77,7 @@ class LossesView:
     noun: Noun
     items: int
     max_over_mean: float
-    max_over_mean_rate: float
+    max_over_mean_rate: float | None
     rows: tuple[LossRow, ...]
 
 
@@ -257,7 +257,7 @@ def _key_losses(state: ClusterState, subscription: KeySubscription) -> LossesVie
             )
         )
     order = {"worse": 0, "even": 1, "better": 2}
-    rows.sort(key=lambda row: (order[row.judgement], -row.busiest_msgs, -row.busiest_items))
+    rows.sort(key=lambda row: (order[row.judgement], -(row.busiest_msgs or 0.0), -row.busiest_items))
     return LossesView(
         subscription=subscription.key,
         noun=SLOT,
@@ -272,7 +272,9 @@ def _key_losses(state: ClusterState, subscription: KeySubscription) -> LossesVie
 class EvennessNow:
     items: Annotated[int, about("Partitions or slots of all consumers.", 0)]
     max_over_mean: Annotated[float, about("Items of the busiest consumer over those of the average one.", 0)]
-    max_over_mean_rate: Annotated[float, about("The same by messages; 0 where none flow.", 0)]
+    max_over_mean_rate: Annotated[
+        float | None, about("The same by messages; 0 where none flow, null where unknown.", 0)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
 
-from engine.admin.facts import Snapshot
+from engine.admin.facts import Snapshot, total
 from engine.admin.shed_inputs import ShedInputs, shed_inputs_of
 from engine.answer import about
 from engine.bulk_hashing import murmur3_bulk
@@ -259,8 +259,8 @@ def _non_persistent(here: _Here) -> int:
     return sum(any(topic.startswith(NON_PERSISTENT) for topic in one.topics) for one in subscriptions)
 
 
-def _unacked(here: _Here) -> int:
-    return sum(load.unacked_messages for load in here.state.loads.values())
+def _unacked(here: _Here) -> int | None:
+    return total(load.unacked_messages for load in here.state.loads.values())
 
 
 _COUNTS: Final[Mapping[Ask, Callable[[_Here], int | None]]] = {

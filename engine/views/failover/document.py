@@ -49,7 +49,8 @@ class DashboardEvent(Step, frozen=True):
     least: Annotated[int, about("Fewest moves that lead to the same loads.", 0)]
     partitions: Annotated[int, about("Partitions of the subscription after the step.", 0)]
     unacked_at_risk: Annotated[
-        int, about("Unacknowledged messages of moved partitions, which may be delivered again.", 0)
+        int | None,
+        about("Unacknowledged messages of moved partitions, which may be delivered again; null where unknown.", 0),
     ]
     handover_ms: Annotated[
         int,

@@ -41,8 +41,8 @@ class TopicExplanation:
     bundle_hash: Annotated[int, about("CRC-32 of the name.")]
     msgs_per_sec: Annotated[float | None, about("In plus out; null where no answer has both.")]
     bytes_per_sec: Annotated[float | None, about("In plus out; null where no answer has both.")]
-    unacked_messages: Annotated[int, about("Delivered and not acknowledged.")]
-    backlog_entries: Annotated[int, about("Entries that wait.")]
+    unacked_messages: Annotated[int | None, about("Delivered and not acknowledged; null where no answer has it.")]
+    backlog_entries: Annotated[int | None, about("Entries that wait; null where no answer has it.")]
     takeover: Annotated[Takeover | None, about("What happens between two active consumers.")] = None
     happened: Annotated[
         bool,
@@ -51,10 +51,10 @@ class TopicExplanation:
         ),
     ] = False
     sent_again_at_most: Annotated[
-        int,
+        int | None,
         about(
             "Messages that the hand-over may deliver twice: what is not acknowledged, or the backlog where "
-            "brokers count none."
+            "brokers count none; null where neither is known."
         ),
     ] = 0
 
@@ -102,7 +102,7 @@ def explain_topic(now: Slice, text: str, earlier: Slice | None = None) -> TopicE
         bytes_per_sec=total((load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)),
         unacked_messages=own.unacked_messages,
         backlog_entries=own.backlog_entries,
-        takeover=past or _next_takeover(now, name, own.unacked_messages),
+        takeover=past or _next_takeover(now, name, own.unacked_messages or 0),
         happened=past is not None,
         sent_again_at_most=handed_over.unacked_messages or handed_over.backlog_entries,
     )
@@ -114,7 +114,7 @@ def _last_takeover(earlier: Slice | None, now: Slice, name: str) -> Takeover | N
         return None
     if name not in earlier.topics.names:
         return None
-    unacked = dispatched_load(earlier.state, earlier.subscription, name).unacked_messages
+    unacked = dispatched_load(earlier.state, earlier.subscription, name).unacked_messages or 0
     return takeover(_terms(now, name), earlier.subscription.consumers, now.subscription.consumers, unacked)
 
 

@@ -107,7 +107,8 @@ class RingView(Struct, frozen=True, eq=False):
     (modulo). Topics are in hash order. ``changed_arcs`` marks the points whose arc had, at least in
     part, another owner before the last step. ``centre`` is up to four lines of at most 26 characters for the middle.
     ``first_partitions_only`` is true where every topic shown is the partition 0 of one. ``topic_numbers``, in parallel
-    too, puts partitions into the order of their topics.
+    too, puts partitions into the order of their topics. ``sent`` are the messages of Key_Shared that went out in the
+    last step: slot, and position of the consumer.
     """
 
     space_size: int
@@ -122,6 +123,7 @@ class RingView(Struct, frozen=True, eq=False):
     centre: tuple[str, ...]
     first_partitions_only: bool = False
     topic_numbers: NDArray[np.int32] | None = None
+    sent: tuple[tuple[int, int], ...] = ()
 
     def share(self, first: int, last: int) -> float:
         """The part of the ring from one hash to another, both included; the first may be the greater one."""
@@ -129,7 +131,7 @@ class RingView(Struct, frozen=True, eq=False):
 
 
 class PartitionRow(Struct, frozen=True):
-    """One partition below a consumer's row; the rate is None where no answer has it."""
+    """One partition below a consumer's row; a number is None where no answer has it."""
 
     name: str
     partition_index: int
@@ -137,7 +139,7 @@ class PartitionRow(Struct, frozen=True):
     topic_hash: int
     bundle: str
     moved: bool
-    unacked_messages: int
+    unacked_messages: int | None
 
 
 class BundleNode(Struct, frozen=True):
@@ -203,7 +205,7 @@ class EventLine(Step, frozen=True):
     moved: int
     least: int
     partitions: int
-    unacked_at_risk: int = 0
+    unacked_at_risk: int | None = 0
     moved_keys: int = 0
     handover_ms: int = 0
     verdict: Verdict | None = None

@@ -48,7 +48,7 @@ class Owners(Struct, frozen=True, eq=False):
 
 class Slice(Struct, frozen=True, eq=False):
     """The data of the panels. Rates are those that go out to the consumers, parallel to ``topics.names``; where
-    ``unknown``, unless it is None, no statistics have them and 0 is computed with.
+    ``unknown``, unless it is None, no statistics have them and 0 is computed with; ``unacked_unknown`` likewise.
     """
 
     state: ClusterState
@@ -60,6 +60,7 @@ class Slice(Struct, frozen=True, eq=False):
     bytes_per_sec: NDArray[np.float64]
     unacked: NDArray[np.int64]
     unknown: NDArray[np.bool_] | None
+    unacked_unknown: NDArray[np.bool_] | None
 
     @property
     def order(self) -> tuple[Consumer, ...]:
@@ -161,6 +162,7 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
         bytes_per_sec=flow.bytes_per_sec,
         unacked=flow.unacked,
         unknown=flow.unknown,
+        unacked_unknown=flow.unacked_unknown,
     )
 
 

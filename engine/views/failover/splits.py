@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from engine.bundles.columns import sum_in_order
 from engine.bundles.plan import SplitPlan, SplitWarning
 from engine.bundles.preview import SplitPreview, hangs_on_order, preview_all
 from engine.bundles.split import HOT, LARGEST, resolve_target
-from engine.cluster.bundles import in_listing_order, loads_of, topic_loads
+from engine.cluster.bundles import in_listing_order, lacking_rates, loads_of, refused_without_rates, topic_loads
 from engine.cluster.commands import SplitBundle
 from engine.cluster.grammar.text import command_text
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of
@@ -26,16 +26,17 @@ from engine.views.failover.tree import EMPTY, hashed_topics, loads_by_hash
 class SplitPiece:
     """One child of a split: ``[lower, upper)`` with its contents.
 
-    ``rate_share`` is its part of the parent's messages per second; 0.0 when the parent has none.
+    ``rate_share`` is its part of the parent's messages per second; 0.0 when the parent has none. Rates are None where
+    the statistics of a topic in the parent lack one.
     """
 
     range_text: str
     lower: int
     upper: int
     topics: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    rate_share: float
+    msgs_per_sec: float | None
+    bytes_per_sec: float | None
+    rate_share: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,8 @@ class SplitPreviewView:
     lower: int
     upper: int
     topics: int
-    msgs_per_sec: float
-    bytes_per_sec: float
+    msgs_per_sec: float | None
+    bytes_per_sec: float | None
     options: tuple[SplitOption, ...]
     topic_names: Sequence[str]
     topic_hashes: Sequence[int] | NDArray[np.int64]
@@ -120,7 +121,9 @@ def split_preview(
     if isinstance(previews, Rejection):
         return _nothing(namespace, range_text, previews)
     msgs_per_sec, bytes_per_sec = inside.flow
-    rate = sum_in_order(msgs_per_sec)
+    numbers = hashed.names.numbers[low:high]
+    is_known = not lacking_rates(state, numbers)
+    rate = sum_in_order(msgs_per_sec) if is_known else None
     default = settings.defaultNamespaceBundleSplitAlgorithm
     return SplitPreviewView(
         namespace=namespace,
@@ -129,8 +132,10 @@ def split_preview(
         upper=parent.upper,
         topics=len(inside),
         msgs_per_sec=rate,
-        bytes_per_sec=sum_in_order(bytes_per_sec),
-        options=tuple(_option(option, namespace, str(parent), rate, default) for option in previews),
+        bytes_per_sec=sum_in_order(bytes_per_sec) if is_known else None,
+        options=tuple(
+            _option(_computed(option, state, numbers), namespace, str(parent), rate, default) for option in previews
+        ),
         topic_names=inside.names,
         topic_hashes=inside.hashes,
         topic_msgs_per_sec=msgs_per_sec,
@@ -144,7 +149,13 @@ def _parent(state: ClusterState, bundles: NamespaceBundles, range_text: str) -> 
     return target if isinstance(target, Rejection) else target.bundle
 
 
-def _option(line: SplitPreview, namespace: str, range_text: str, rate: float, default: str) -> SplitOption:
+def _computed(line: SplitPreview, state: ClusterState, numbers: NDArray[np.int32]) -> SplitPreview:
+    """The line without cuts where an algorithm would compare rates that are not known."""
+    unknown = refused_without_rates(state, numbers, line.algorithm)
+    return line if unknown is None else replace(line, plan=unknown, refusal=line.refusal or unknown, command="")
+
+
+def _option(line: SplitPreview, namespace: str, range_text: str, rate: float | None, default: str) -> SplitOption:
     plan = line.plan
     refused = isinstance(plan, Rejection)
     cuts = () if isinstance(plan, Rejection) else plan.cuts or ()
@@ -172,16 +183,16 @@ def _status(line: SplitPreview) -> int | None:
     return line.plan.status
 
 
-def _pieces(plan: SplitPlan, rate: float) -> tuple[SplitPiece, ...]:
+def _pieces(plan: SplitPlan, rate: float | None) -> tuple[SplitPiece, ...]:
     return tuple(
         SplitPiece(
             range_text=str(child.bundle),
             lower=child.bundle.lower,
             upper=child.bundle.upper,
             topics=len(child.topics),
-            msgs_per_sec=child.msgs_per_sec,
-            bytes_per_sec=child.bytes_per_sec,
-            rate_share=child.msgs_per_sec / rate if rate > 0 else 0.0,
+            msgs_per_sec=None if rate is None else child.msgs_per_sec,
+            bytes_per_sec=None if rate is None else child.bytes_per_sec,
+            rate_share=None if rate is None else child.msgs_per_sec / rate if rate > 0 else 0.0,
         )
         for child in plan.children
     )

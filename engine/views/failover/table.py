@@ -127,7 +127,9 @@ def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[P
             topic_hash=int(now.topics.hash[at]),
             bundle=_bundle_text(now, name, bundles),
             moved=bool(changes.moved[at]),
-            unacked_messages=int(now.unacked[at]),
+            unacked_messages=(
+                None if now.unacked_unknown is not None and now.unacked_unknown[at] else int(now.unacked[at])
+            ),
         )
 
     return LazyRows(len(owned), row)

@@ -106,7 +106,9 @@ def keys_document(view: KeysView) -> Any:
     whole = extended(
         KeysDocument,
         view,
-        consumers=[extended(KeyConsumer, row, pieces=_pieces(view, at)) for at, row in enumerate(view.consumers)],
+        consumers=[
+            extended(KeyConsumer, row, pieces=pieces) for row, pieces in zip(view.consumers, _pieces(view), strict=True)
+        ],
         totals=view.foot,
         keys=_keys(view),
         events=[extended(KeysEvent, line) for line in view.events],
@@ -114,12 +116,17 @@ def keys_document(view: KeysView) -> Any:
     return document(whole, [row.consumer_id for row in view.consumers])
 
 
-def _pieces(view: KeysView, at: int) -> tuple[tuple[int, int], ...]:
-    """The pieces of the drawn hash space of one consumer, first and last slot; a shared one under its first owner."""
+def _pieces(view: KeysView) -> list[list[tuple[int, int]]]:
+    """The pieces of the drawn hash space of each consumer, first and last slot; a shared one under its first owner."""
     ends, owners = view.ring.points.tolist(), view.ring.point_owners.tolist()
     counted = view.status.partitions if view.status.drawn_partition >= 0 else 1
-    starts = [view.ring.space_size - view.foot.slots // counted, *(end + 1 for end in ends)]
-    return tuple((start, end) for start, end, owner in zip(starts, ends, owners, strict=False) if owner == at)
+    start = view.ring.space_size - view.foot.slots // counted
+    pieces: list[list[tuple[int, int]]] = [[] for _ in view.consumers]
+    for end, owner in zip(ends, owners, strict=True):
+        if owner >= 0:
+            pieces[owner].append((start, end))
+        start = end + 1
+    return pieces
 
 
 def _keys(view: KeysView) -> tuple[KnownKey, ...]:

@@ -8,10 +8,11 @@ from itertools import compress
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engine.cluster.grammar.text import ranges_text
-from engine.cluster.keys.state import KeyConsumerJoined, KeySubscription, SharingMode
+from engine.cluster.grammar.forms import ranges_text
+from engine.cluster.keys.state import KeyConsumerJoined, KeySubscription, SentFrom, SharingMode
 from engine.cluster.state import subscription_keys
 from engine.cluster.timeline import Timeline
 from engine.keyshared.delivery_state import Wait, waits
@@ -82,7 +83,7 @@ def keys_view(
         status=_status(timeline, now),
         consumers=rows,
         foot=_foot(now, rows, waiting),
-        ring=keys_ring(now, moves, positions),
+        ring=replace(keys_ring(now, moves, positions), sent=_sent(before, now, positions)),
         waits=tuple(_wait_row(wait, number, positions) for number, wait in waiting),
         gaps=_gap_rows(now, waiting),
         luck=_luck_view(now),
@@ -241,15 +242,31 @@ def _luck_view(now: KeysSlice) -> LuckView:
     )
 
 
+def _sent(before: KeysSlice | None, now: KeysSlice, positions: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    """What went out since the state before; of very many messages the last ones."""
+    if before is None or before.subscription.sent is now.subscription.sent:
+        return ()
+    known = {(one.partition, one.sent.consumer_id, one.sent.message.position) for one in before.subscription.sent}
+    return tuple(
+        (one.sent.message.slot, positions[one.sent.consumer_id])
+        for one in _sent_from(now)
+        if (one.partition, one.sent.consumer_id, one.sent.message.position) not in known
+        and one.sent.consumer_id in positions
+    )
+
+
+def _sent_from(now: KeysSlice) -> list[SentFrom]:
+    return [one for one in now.subscription.sent if now.partition in (None, one.partition)]
+
+
 def _deliveries(now: KeysSlice) -> tuple[str, ...]:
     subscription = now.subscription
     names = {event.consumer_id: event.name for event in subscription.happened if isinstance(event, KeyConsumerJoined)}
     partitioned = subscription.routing is not None and now.partition is None
-    sent = [one for one in subscription.sent if now.partition in (None, one.partition)]
     return tuple(
         f"{shown(names[one.sent.consumer_id])} got {shown(text_of_key(one.sent.message.key))}"
         f" (message {one.sent.message.position}{f' of partition {one.partition}' if partitioned else ''})"
-        for one in sent[-DELIVERIES_SHOWN:]
+        for one in _sent_from(now)[-DELIVERIES_SHOWN:]
     )
 
 

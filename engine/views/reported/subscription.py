@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from msgspec import Struct
 
@@ -70,15 +70,16 @@ class SubscriptionStatus(Struct, frozen=True):
 
 
 class SubscriptionView(Struct, frozen=True, eq=False):
-    """One screenful of facts; ``topics`` are those with the largest backlog first, ``events`` the opening alone."""
+    """A subscription for which nothing is computed: what brokers reported of it. ``events`` is the opening alone."""
 
-    status: SubscriptionStatus
+    FORMAT: ClassVar[str] = "ringside.subscription/1"
+    status: Annotated[SubscriptionStatus, about("The status line.")]
     consumers: tuple[SubscriptionRow, ...]
-    topics: tuple[TopicRow, ...]
-    reported: ReportedView
+    topics: Annotated[tuple[TopicRow, ...], about("Topics and partitions, the largest backlog first.")]
+    reported: Annotated[ReportedView, about("What brokers reported of the subscription.")]
     events: tuple[EventLine, ...]
     timeline: TimelineView
-    notices: tuple[Notice, ...]
+    notices: Annotated[tuple[Notice, ...], about("What to know about the numbers.")]
 
 
 def reported_only(reported: Reported, moment: int, state: ClusterState) -> tuple[Subject, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.admin.measured_loads import decode_usage
+from engine.admin.measured_loads import decode_usage, usage_of_text
 from engine.admin.moments import read_moments
 from engine.admin.shed_inputs import read_shed_inputs, shed_inputs_of
 from engine.balance.ahead.extensible import UPDATE_MS, ExtensibleAhead
@@ -101,11 +101,23 @@ def test_metrics_of_the_modular_manager_have_no_average_and_are_no_load() -> Non
     assert decode_usage(metrics_of(metric(brk_lb_cpu_usage=5.0))).good is None
     leader_only = metric("max_ema", brk_lb_resource_usage_stats=0.5)
     assert decode_usage(metrics_of(metric(brk_lb_cpu_usage=5.0), leader_only)).good is None
-    whole = decode_usage(metrics_of(leader_only, metric("max_ema", brk_lb_resource_usage=0.25), metric("max"), metric(
-        brk_lb_cpu_usage=5.0
-    )))  # fmt: skip
+    average = metric("max_ema", brk_lb_resource_usage=0.25)
+    members = dict.fromkeys(("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out"), 5.0)
+    usage = {f"brk_lb_{name}_usage": percent for name, percent in members.items()}
+    whole = decode_usage(metrics_of(leader_only, average, metric("max"), metric(**usage)))
     assert whole.good is not None
     assert (whole.good.cpu_percent, whole.good.load_average) == (5.0, 0.25)
+
+
+@pytest.mark.parametrize("name", ["cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out", "resource"])
+def test_a_usage_that_is_not_printed_is_not_zero(name: str) -> None:
+    names = ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")
+    usage = {f"brk_lb_{one}_usage": 5.0 for one in names if one != name}
+    average = metric("max_ema", **({"brk_lb_resource_usage": 0.25} if name != "resource" else {}))
+    assert decode_usage(metrics_of(metric(**usage), average)).good is None
+    text = [f'pulsar_lb_{one}_usage{{feature="max_ema"}} 5' for one in (*names, "resource")]
+    assert usage_of_text("\n".join(text).encode()) is not None
+    assert usage_of_text("\n".join(line for line in text if f"_lb_{name}_usage" not in line).encode()) is None
 
 
 @pytest.mark.parametrize("usage", ["NaN", -1, 1e308])

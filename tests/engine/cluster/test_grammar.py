@@ -112,7 +112,7 @@ WRONG: list[tuple[str, str, str, str]] = [
         "activeConsumerFailoverConsistentHash",
         "mean active",
     ),
-    ("topic grow x", "SyntaxError", "grow", "added, removed or given partitions"),
+    ("topic grow x", "SyntaxError", "grow", "write topic add, remove or partitions"),
     ("topic add x partitions many", "SyntaxError", "many", "whole number"),
     ("split t/n", "SyntaxError", "t/n", "RANGE, LARGEST or HOT is missing"),
     ("split t/n LARGEST at 1,x", "SyntaxError", "x", "position 'x'"),

@@ -379,7 +379,7 @@ def test_a_line_is_read(line: str, command: Command) -> None:
         ("producer send", "SyntaxError", "NAME|#N|all is missing"),
         ("producer send nobody", "ProducerNotFound", "no producer is named 'nobody'"),
         ("producer close standalone-0-9", "ProducerNotFound", "did you mean standalone-0-"),
-        ("partition break 3", "SyntaxError", "can fail or recover, not 'break'"),
+        ("partition break 3", "SyntaxError", "write partition fail or recover, not 'break'"),
         ("partition fail", "SyntaxError", "N is missing"),
     ],
 )

@@ -15,7 +15,7 @@ from engine.balance.limits import BundleStats
 from engine.errors import Rejection
 from engine.scenarios.broker_scenes import broker_scene, embedded_brokers
 from engine.views.brokers.model import BrokersInput, BrokersQuestion, BrokersView, Change, LeftAlone
-from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, compared_shedders
+from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, compared_shedders, usage_courses
 
 FIRST = "broker-1:8080"
 
@@ -68,6 +68,18 @@ def test_what_leaves_next_is_marked_and_gone_in_the_next_frame() -> None:
     assert len(leaving) == view.strip[0].unloads > 0
     assert not leaving & {block.bundle for block in after.rows[0].blocks}
     assert {block.bundle for row in after.rows for block in row.blocks if block.arrived} == leaving
+
+
+def test_the_course_of_a_broker_is_its_usage_in_every_frame_and_says_when_it_sheds() -> None:
+    view = answer(embedded())
+    frames = [brokers_frame(view, cycle) for cycle in range(len(view.strip))]
+    names = [row.broker for row in frames[0].rows]
+    courses = usage_courses(view, [*names, "gone:8080"])
+    for at, frame in enumerate(frames):
+        assert [course.usages[at] for course in courses] == [*(row.usage for row in frame.rows), None]
+        leaving = {row.broker for row in frame.rows if any(block.leaves for block in row.blocks)}
+        assert {course.broker for course in courses if course.sheds[at]} == leaving
+    assert any(any(course.sheds) for course in courses)
 
 
 def test_traffic_is_conserved_over_all_frames() -> None:

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.views.fleet.runs import result_at
+from engine.views.fleet.runs import MEASURES, growth, history_of, result_at, trends_of
 from engine.views.fleet.summary import (
     FILE_NAME,
     VERSION,
@@ -17,7 +17,6 @@ from engine.views.fleet.summary import (
     WorstSubscription,
     summary_text,
 )
-from engine.views.fleet.trends import MEASURES, growth, history_of, trends_of
 from tests import fleet_results
 from tui.cli.fleet.page import fleet_lines
 from tui.kit.wording import sparkline

@@ -144,3 +144,13 @@ def test_the_middle_of_the_ring_says_how_many_by_which_rule_and_who_has_most() -
     assert centre[:2] == ("2 consumers", "ring: 100 points each")
     assert centre[2].endswith(" of 50 keys")
     assert keys_view(after(*STATES["gaps"]), KEY).ring.centre[-1].endswith("slots unowned")
+
+
+def test_what_the_last_step_sent_is_shown_with_its_slot_and_consumer_until_the_next_step() -> None:
+    lines = ("add a", "add b", "send order-1 times 2", "send order-7 times 2")
+    ring = keys_view(after(*lines), KEY).ring
+    at = list(ring.topic_names).index("order-7")
+    assert ring.sent == ((int(ring.topic_hashes[at]), int(ring.topic_owners[at])),) * 2
+    assert keys_view(after(*lines, "wait 10"), KEY).ring.sent == ()
+    blocked = after("share sticky", "add a ranges 0-1", "send order-1")  # nobody has its slot
+    assert keys_view(blocked, KEY).ring.sent == ()

@@ -14,7 +14,6 @@ from engine.errors import Rejection
 from engine.hashing import java_string_hash
 from engine.routing.clients import JAVA_DEFAULT, every_routing
 from engine.views.producers.answers import growth_view, known_keys_view, route_answer, send_answer, statistics_view
-from engine.views.producers.counts import CURVE_POINTS, curve_partitions
 from engine.views.producers.document import producers_document
 from engine.views.producers.model import (
     ADDED,
@@ -27,7 +26,7 @@ from engine.views.producers.model import (
     ROUTER,
     ProducersView,
 )
-from engine.views.producers.view import producers_view
+from engine.views.producers.view import CURVE_POINTS, curve_partitions, producers_view
 from tests.engine.cluster.producer_states import timeline_after
 from tests.engine.cluster.support import ORDERS
 

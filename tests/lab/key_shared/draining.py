@@ -13,7 +13,7 @@ from typing import Final
 
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts
 from engine.keyshared.delivery_state import OrderRule
-from engine.verify.key_ranges import compare_draining_sums
+from engine.verify.consumers import compare_draining_sums
 from engine.verify.report import Ledger
 from tests.lab.facts import StepFact
 from tests.lab.key_shared.steps import KeySharedStep

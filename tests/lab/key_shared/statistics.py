@@ -8,8 +8,7 @@ from typing import Final
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts
 from engine.config import BrokerSettings
 from engine.keyshared.admission import uses_classic_dispatcher
-from engine.verify.consumers import connect_ranks
-from engine.verify.key_ranges import where_they_differ
+from engine.verify.consumers import connect_ranks, where_they_differ
 from engine.verify.report import FactKind, Ledger
 from tests.lab.consumers import STEPS_RULE
 from tests.lab.facts import StepFact

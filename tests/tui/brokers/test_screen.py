@@ -18,9 +18,9 @@ from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
 from tui.brokers import screen as screen_module
 from tui.brokers.bindings import BINDINGS
-from tui.brokers.dialogs import SettingsScreen
+from tui.brokers.dialogs import OTHER, SettingsScreen, Sliders
+from tui.brokers.panels import StripPanel
 from tui.brokers.screen import BrokersScreen
-from tui.brokers.sliders import OTHER, Sliders
 from tui.brokers.words import next_lines
 from tui.kit.help import HelpScreen
 from tui.kit.session import Session
@@ -336,3 +336,24 @@ def test_a_loop_of_many_cycles_is_described_in_a_few_words() -> None:
     assert loop.times == 298
     (text,) = [text for text, role in next_lines(view, brokers_frame(view, 0)) if role == "bad"]
     assert "292 more" in text and len(text) < 300
+
+
+@pytest.mark.parametrize(("size", "lines"), [((80, 24), 3), ((120, 40), 3), ((200, 60), 23)])
+def test_a_large_screen_shows_how_full_each_broker_is_before_each_cycle(size: tuple[int, int], lines: int) -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.pause()
+        strip = brokers_screen(app).query_one(StripPanel)
+        assert strip.size.height == lines
+        if lines > 3:
+            assert strip.strip is not None and strip.strip.course_lines == 5
+            at = [row.usage for row in brokers_screen(app).frame.rows]
+            for place, usage in enumerate(at):
+                drawn = strip.render_line(5 * place).text.split()
+                assert drawn[1] == f"{usage * 100:.1f}%"
+                column = "".join(strip.render_line(5 * place + line).text[18] for line in range(1, 5))
+                assert abs(sum(" ▁▂▃▄▅▆▇█".index(cell) for cell in column) / 32 - usage) <= 1 / 64
+            assert strip.render_line(20).text.startswith(" unloads")
+
+    run(app, story, size=size)

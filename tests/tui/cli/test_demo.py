@@ -16,8 +16,7 @@ from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
 from tests.tui.cli.conftest import Run
 from tui.cli import exits as terminal
 from tui.cli import screen as cli_screen
-from tui.drawing.film import MARGIN
-from tui.drawing.svg_rows import CELL_HEIGHT, CELL_WIDTH
+from tui.drawing.film import CELL_HEIGHT, CELL_WIDTH, MARGIN
 
 FAILING = """# Two expectations, one is met
 # The other is not.

@@ -40,7 +40,7 @@ def test_text_and_json_tell_the_same_facts(run: Run) -> None:
     document = json.loads(run("explain", "key", "order-1", *ABC, "--json").out)
     step = document["explanation"]["slot"]
     for fact in (step["raw_hash"], step["hash_value"], step["slot"], document["explanation"]["point"]["point"]):
-        assert str(fact) in page
+        assert f"{fact:,}" in page
     assert f"owner {document['explanation']['owner']['name']} (#" in page
     assert document["sentence"] in page
     assert document["mode"] in page
@@ -87,7 +87,7 @@ def test_a_gap_between_sticky_ranges_belongs_to_nobody(run: Run) -> None:
 
 def test_with_nobody_connected_the_slot_is_reported(run: Run) -> None:
     page = run("explain", "key", "a").out
-    assert "slot       42456" in page
+    assert "slot       42,456" in page
     assert "--consumers" in page
 
 

@@ -17,12 +17,10 @@ import yaml
 from engine.errors import InputError
 from tests.playing.server import playing, recorded
 from tests.tui.cli.conftest import Run
-from tui.cli import metrics_server
 from tui.cli.addresses import address_of
 from tui.cli.commands import exporter
-from tui.cli.commands.exporter import Figures
+from tui.cli.commands.exporter import MOST_AT_ONCE, Figures, MetricsServer
 from tui.cli.main import main
-from tui.cli.metrics_server import MOST_AT_ONCE, MetricsServer
 from tui.cli.openmetrics import CONTENT_TYPE
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.pace import Clock
@@ -114,7 +112,7 @@ def is_hung_up(client: socket.socket) -> bool:
 
 
 def test_who_takes_long_to_ask_gives_way(server: MetricsServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_server, "_UNDISTURBED_S", 0.0)
+    monkeypatch.setattr(exporter, "_UNDISTURBED_S", 0.0)
     with ExitStack() as stack:
         clients = [stack.enter_context(trickling(server)) for _ in range(3 * MOST_AT_ONCE)]
         assert all(is_hung_up(client) for client in clients[:MOST_AT_ONCE])
@@ -123,7 +121,7 @@ def test_who_takes_long_to_ask_gives_way(server: MetricsServer, monkeypatch: pyt
 
 
 def test_who_just_came_is_not_disturbed(server: MetricsServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_server, "_UNDISTURBED_S", 3600.0)
+    monkeypatch.setattr(exporter, "_UNDISTURBED_S", 3600.0)
     with ExitStack() as stack:
         clients = [stack.enter_context(trickling(server)) for _ in range(MOST_AT_ONCE)]
         assert is_hung_up(stack.enter_context(trickling(server)))
@@ -134,7 +132,7 @@ def test_who_just_came_is_not_disturbed(server: MetricsServer, monkeypatch: pyte
 
 def test_a_request_has_a_time_as_a_whole(server: MetricsServer, monkeypatch: pytest.MonkeyPatch) -> None:
     with trickling(server) as client:
-        monkeypatch.setattr(metrics_server, "TIMEOUT_S", 0.0)
+        monkeypatch.setattr(exporter, "TIMEOUT_S", 0.0)
         assert is_hung_up(client)
 
 

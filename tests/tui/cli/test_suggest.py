@@ -27,10 +27,11 @@ def test_names_for_the_hash_space(run: Run) -> None:
     assert names["given"] == ["web-0", "web-1", "web-2"]
     assert names["after"]["now"] <= 1.2
     assert (
-        document_of(run, "names", "--for", "any", "--pods", "web-0,web-1,web-2", "--max-over-mean", "1.2") == document
+        document_of(run, "names", "--for", "any", "--consumers", "web-0,web-1,web-2", "--max-over-mean", "1.2")
+        == document
     )
     ran = run(
-        "suggest", "names", "--for", "any", "--pods", ",".join(names["names"]), "--max-over-mean", "1.2", "--helm"
+        "suggest", "names", "--for", "any", "--consumers", ",".join(names["names"]), "--max-over-mean", "1.2", "--helm"
     )
     assert ran.out.splitlines()[1:] == [f'  - "{name}"' for name in names["names"]]
 
@@ -68,8 +69,8 @@ def test_the_flag(run: Run, flag: str, change: bool) -> None:
     "words",
     [
         ("names", "--prefix", "web"),
-        ("names", "--prefix", "web", "--count", "2", "--pods", "a"),
-        ("names", "--pods", "a,a"),
+        ("names", "--prefix", "web", "--count", "2", "--consumers", "a"),
+        ("names", "--consumers", "a,a"),
         ("consumers", "--up-to", "201"),
         ("partitions", "nowhere"),
         ("everything",),

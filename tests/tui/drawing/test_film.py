@@ -11,8 +11,7 @@ import pytest
 from rich.segment import Segment
 from rich.style import Style
 
-from tui.drawing.film import Film, Frame, asciicast, moving, still
-from tui.drawing.svg_rows import CELL_HEIGHT, CELL_WIDTH, row_svg
+from tui.drawing.film import CELL_HEIGHT, CELL_WIDTH, Film, Frame, asciicast, moving, row_svg, still
 
 GROUND = "#000000"
 INK = Style(color="#ff8800", bgcolor=GROUND)

@@ -13,8 +13,7 @@ from engine.views.producers.model import EAGER, FRESH, KEY, LOST, ROUTER
 from themes.palettes import DEPTHS, Depth, palette
 from tui.drawing.cost_curve import CostPicture, draw_costs
 from tui.drawing.matrix_grid import MatrixPicture, grid_for
-from tui.drawing.matrix_margins import HEAD, reason_ink
-from tui.drawing.producer_matrix import draw_matrix
+from tui.drawing.producer_matrix import HEAD, draw_matrix, reason_ink
 
 Cells = dict[tuple[int, int], int]
 

@@ -232,24 +232,12 @@ def test_a_flash_fades_from_the_old_colour_to_the_new_one() -> None:
         assert int(canvas.background[right]) == pack(DARK.consumer_colour(0))
 
 
-def test_a_flash_without_a_past_is_a_flash_of_the_text_colour() -> None:
-    picture = RingPicture(arcs_of([2**30, 2**31 - 1], [0, 1], 2))
-    flash = Flash(1.0, arcs=np.array([True, False]))
-    canvas = draw_ring(picture, WIDTH, HEIGHT, DARK, flash=flash)
-    assert int(canvas.background[HEIGHT // 2 + 3, WIDTH - 4]) == pack(DARK.text)
-    assert int(canvas.background[HEIGHT // 2 + 3, 3]) == pack(DARK.consumer_colour(1))
-
-
 def test_without_colours_a_flash_is_reversed_while_it_is_fresh() -> None:
-    picture = RingPicture(arcs_of([2**30, 2**31 - 1], [0, 1], 2))
+    before = RingPicture(arcs_of([2**30, 2**31 - 1], [0, 1], 3))
+    picture = RingPicture(arcs_of([2**30, 2**31 - 1], [2, 1], 3))
     mono = palette("dark", "mono")
     reversed_cells = [
-        int(
-            (
-                draw_ring(picture, WIDTH, HEIGHT, mono, flash=Flash(at, arcs=np.array([True, False]))).attributes
-                & REVERSE
-            ).sum()
-        )
+        int((draw_ring(picture, WIDTH, HEIGHT, mono, flash=Flash(at, before=before)).attributes & REVERSE).sum())
         for at in (1.0, 0.6, 0.4, 0.0)
     ]
     assert reversed_cells[0] == reversed_cells[1] > 100

@@ -101,7 +101,7 @@ def test_every_line_of_the_table_has_the_width_of_its_heading(
 
 def test_a_wide_table_tells_everything() -> None:
     headings = heading(key_columns([replace(ROW, declared="0-16383")], 140)).plain
-    for word in ("slots", "moved", "keys", "msgs", "unack", "wait", "drain", "points", "declared"):
+    for word in ("slots", "moved", "keys", "msgs", "unacked", "wait", "drain", "points", "declared"):
         assert word in headings, word
 
 

@@ -21,11 +21,13 @@ import tui.producers.dialogs  # noqa: F401
 from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded_default
 from engine.views.comparing.heirs import HeirsView, LossesView
+from tests.tui.screens_under_test import run
 from tui.app import RingsideApp
 from tui.kit.footer import KeyFooter, key_hints_of_dialog
-from tui.kit.heirs_screen import HeirsScreen
+from tui.kit.heirs_screen import FAILURE_SECONDS, HeirsScreen
 from tui.kit.screens import RingsideModal
 from tui.kit.session import Session
+from tui.kit.side_ring import SideRing
 
 
 def dialogs(above: type[RingsideModal[object]] = RingsideModal) -> Iterator[type[RingsideModal[object]]]:
@@ -61,6 +63,41 @@ def test_the_footer_and_the_palette_are_those_of_the_dialog() -> None:
             await pilot.click(KeyFooter, offset=(1, 0))
             await pilot.pause()
             assert isinstance(dialog._shown, LossesView)
-            assert shown(pilot) == ["enter", "/", "y", "e", "esc"]
+            assert shown(pilot) == ["enter", "space", "/", "y", "e", "esc"]
 
     asyncio.run(run())
+
+
+def test_the_film_of_failures_shows_each_in_turn_and_stops_by_itself_or_by_the_key() -> None:
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("c", "h", "a", "space")
+        await pilot.pause()
+        dialog, loop = pilot.app.screen, asyncio.get_running_loop()
+        assert isinstance(dialog, HeirsScreen) and isinstance(dialog._shown, LossesView)
+        ring, begun = dialog.query_one(SideRing), loop.time()
+        rows = dialog._shown.rows
+        for place, row in enumerate(rows):
+            while dialog.table.cursor < place:
+                await pilot.pause()
+            await pilot.pause()
+            assert abs(loop.time() - begun - place * FAILURE_SECONDS) < FAILURE_SECONDS / 4
+            assert row.consumer_id not in {one.consumer_id for one in ring.rows} and len(ring.rows) == len(rows) - 1
+            assert ring.ring is not None and int(ring.ring.topic_moved.sum()) == row.moved
+            assert 0.0 < ring.intensity <= 1.0
+        await asyncio.sleep(60)
+        assert dialog.table.cursor == len(rows) - 1
+        await pilot.press("space")  # from the first one again
+        await asyncio.sleep(1.5 * FAILURE_SECONDS)
+        assert dialog.table.cursor == 1
+        await pilot.press("space")
+        await asyncio.sleep(60)
+        assert dialog.table.cursor == 1
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(dialog._shown, HeirsView) and not ring.display
+        await pilot.press("space")  # one failure has no film
+        assert not ring.display
+
+    opened = embedded_default()
+    timeline = Timeline.start(opened.state, opened.seed, opened.source)
+    run(RingsideApp(Session(timeline), depth="truecolor"), story)

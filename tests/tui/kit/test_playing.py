@@ -6,6 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.strip import Strip
 
@@ -16,7 +18,7 @@ from tests.tui.key_scenes import keys_app
 from tests.tui.screens_under_test import main_screen, run, text_of
 from tests.virtual_time import VirtualLoop
 from tui.app import RingsideApp
-from tui.drawing.ring_picture import SETTLED_S
+from tui.drawing.ring_picture import GHOST_S, SETTLED_S
 from tui.kit.help import HelpScreen
 from tui.kit.playing import Player
 from tui.kit.ring_panel import RingPanel, ViewMode
@@ -205,6 +207,11 @@ def test_a_change_flashes_and_settles_however_long_a_frame_takes(kind: str, vict
         while ring.intensity > 0.0:
             await pilot.pause()
             assert loop.now < begun + SETTLED_S + 3 * frame_s + 0.2
+        settling = len(seen)
+        while ring.ghost > 0.0:
+            await pilot.pause()
+            assert loop.now < begun + GHOST_S + 6 * frame_s + 0.2
+        assert len(seen) - settling <= 4, "the ring before fades in few paints"
         await pilot.pause()
         assert seen == sorted(seen, reverse=True)
         assert seen[-1] == 0.0
@@ -252,12 +259,65 @@ def test_a_flash_goes_from_the_old_picture_to_the_new_one() -> None:
     run(app, story)
 
 
+def test_sent_keys_run_on_few_lines_and_another_subject_ends_the_motion() -> None:
+    app = keys_app(animate=True)
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = app.screen
+        assert isinstance(screen, DashboardScreen)
+        ring, loop = screen.query_one(RingPanel), asyncio.get_running_loop()
+        painted: list[int] = []
+        refresh = ring.refresh
+
+        def counting(*regions: Region, **how: bool) -> RingPanel:
+            painted.append(sum(region.height for region in regions))
+            return refresh(*regions, **how)
+
+        assert app.store.submit_line("send order-1") is None
+        screen.show_now()
+        await pilot.pause()
+        begun = loop.time()
+        assert ring.ring is not None and len(ring.ring.sent) == 1
+        assert ring.intensity > 0.0 == ring.ghost
+        ring.refresh = counting  # type: ignore[method-assign, assignment]
+        while ring.intensity > 0.0:
+            await pilot.pause()
+        assert loop.time() < begun + SETTLED_S + 0.2
+        assert painted and max(painted) < ring.size.height / 2
+        assert app.store.submit_line("add newcomer") is None
+        screen.show_now()
+        assert ring.ghost == 1.0
+        ring.ring = replace(ring.ring)
+        assert ring.ghost == ring.intensity == 0.0
+
+    run(app, story)
+
+
 def test_nothing_flashes_without_animation() -> None:
     app = app_for(script_of(STORY))
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("c")
         await pilot.pause()
-        assert main_screen(app).query_one(RingPanel).intensity == 0.0
+        ring = main_screen(app).query_one(RingPanel)
+        assert ring.intensity == ring.ghost == 0.0
+
+    run(app, story)
+
+
+def test_the_last_caption_goes_with_the_first_key_after_the_end_and_no_earlier_one() -> None:
+    app = app_for(script_of(STORY))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        await pilot.press("v")
+        assert screen.sentence == ("caption", "Three consumers")
+        await pilot.press("space")
+        screen.playback.play_on(5.0)
+        await pilot.pause()
+        assert screen.sentence == ("caption", "The end (1 expectation failed)")
+        await pilot.press("j")
+        await pilot.pause()
+        assert screen.sentence[0] == "hint"
 
     run(app, story)

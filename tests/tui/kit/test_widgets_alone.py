@@ -9,7 +9,7 @@ import pytest
 
 TUI = Path(__file__).resolve().parents[3] / "tui"
 WIDGETS = (
-    "bundles/panels", "failover/bundle_tree", "fleet/lines", "keys/panels", "kit/event_list",
+    "bundles/table", "failover/bundle_tree", "fleet/lines", "keys/panels", "kit/event_list",
     "kit/footer", "kit/line_table", "kit/list_panel", "kit/prompt", "kit/ring_panel", "kit/sentence_line",
     "kit/text_panels", "kit/timeline_line", "producers/panels",
 )  # fmt: skip

@@ -23,9 +23,8 @@ from tests.tui.fleet_scenes import large_result, small_result, with_brokers
 from tui.fleet.columns import SUBSCRIPTIONS
 from tui.sources import fleet_tables
 from tui.sources.fleet_export import export
-from tui.sources.fleet_listing import Columns, Listing, filtered, ordered, whole
+from tui.sources.fleet_listing import Columns, Haystack, Listing, filtered, ordered, whole
 from tui.sources.fleet_results import BROKERS, FINDINGS, NAMESPACES, SET_ASIDE, FleetResults, read_results
-from tui.sources.fleet_search import Haystack
 
 MILLION = 1_000_000
 numbers_or_none = st.one_of(st.none(), st.sampled_from([0.0, -0.0, 1.0, 1.5]), st.floats(allow_nan=False))

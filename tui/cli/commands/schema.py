@@ -14,7 +14,7 @@ ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "dashboard": ("engine.views.failover.document:DashboardDocument",),
     "keys": ("engine.views.keys.document:KeysDocument",),
     "producers": ("engine.views.producers.document:ProducersDocument",),
-    "subscription": ("engine.views.reported.document:SubscriptionDocument",),
+    "subscription": ("engine.views.reported.subscription:SubscriptionView",),
     "list": ("engine.views.listing:Listing",),
     "why": ("engine.diagnosis.findings:WhyDocument", "engine.diagnosis.findings:WhyAllDocument"),
     "scalable": ("engine.views.scalable.model:ScalableView", "engine.views.scalable.figures:FiguresDocument"),

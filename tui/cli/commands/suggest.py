@@ -73,14 +73,12 @@ _path = click.argument("path", metavar="[FILE | FOLDER]", required=False)
 @_path
 @click.option("--prefix", metavar="TEXT", help="Names TEXT-0, TEXT-1 … instead of the present consumers; with --count.")
 @click.option("--count", metavar="N", type=click.IntRange(min=1), help="How many; with --prefix.")
-@click.option("--pods", metavar="A,B,C", help="These names instead of the present consumers.")
+@click.option("--consumers", metavar="A,B,C", help="These names instead of the present consumers.")
 @click.option(
     "--for",
     "target",
     type=click.Choice([TOPICS, ANY]),
-    default=TOPICS,
-    show_default=True,
-    help="The topics at hand, or any that may come (the hash space).",
+    help="The topics at hand, or any that may come (the hash space): the default for names without a file.",
 )
 @click.option(
     "--mode",
@@ -96,7 +94,7 @@ _path = click.argument("path", metavar="[FILE | FOLDER]", required=False)
 def suggest_names(
     *,
     path: str | None,
-    target: str,
+    target: str | None,
     helm: bool,
     seed: int,
     what_if: WhatIf,
@@ -117,7 +115,8 @@ def suggest_names(
     from engine.compare.suggestion import key_subscription_of, names_document, settings_of
     from engine.compare.verdict import subscription_of
 
-    named = _given(how["prefix"], how["count"], how["pods"])
+    named = _given(how["prefix"], how["count"], how["consumers"])
+    target = target or (ANY if named and path is None else TOPICS)
     state, key = _state_and_key(path, what_if)
     subscription, keyed = subscription_of(state, key), key_subscription_of(state, key)
     by_keys = how["mode"] == "key-shared" if how["mode"] is not None else subscription is None
@@ -157,6 +156,8 @@ def suggest_names(
 def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
     from engine.compare.goal import Goal
     from engine.compare.suggestion import sizing_document, sizing_for
+    from engine.compare.verdict import carried_out, flag_change
+    from tui.kit.verdict_words import sizing_answer
 
     state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
@@ -166,7 +167,18 @@ def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: W
     if how["as_json"]:
         write_out(json_text(sizing_document(kind, sizing, goal)))
     else:
-        write_page(sizing_lines(kind, sizing, goal), ascii_only=how["ascii_only"])
+        lines = list(sizing_lines(kind, sizing, goal))
+        flag = state.settings.activeConsumerFailoverConsistentHashing
+        if kind == "consumers" and sizing.smallest is None and not flag:
+            ringed = carried_out(state, flag_change(state))
+            other = (
+                ringed
+                if isinstance(ringed, Rejection)
+                else sizing_for(ringed, key, kind, goal, up_to=up_to, seed=how["seed"])
+            )
+            if not isinstance(other, Rejection) and other.smallest is not None:
+                lines = [*wrapped(f"--flag on: {sizing_answer(kind, other, goal)}"), *lines]
+        write_page(lines, ascii_only=how["ascii_only"])
     return FINE if sizing.smallest is not None else FAILED
 
 
@@ -355,14 +367,14 @@ def _is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
-def _given(prefix: str | None, count: int | None, pods: str | None) -> list[str]:
+def _given(prefix: str | None, count: int | None, consumers: str | None) -> list[str]:
     """The names on the command line; empty where those of the subscription are meant. Raises ``UsageError``."""
     if (prefix is None) is not (count is None):
         raise click.UsageError("--prefix and --count belong together; give both or none")
-    if prefix is not None and pods is not None:
-        raise click.UsageError("--prefix and --pods are two ways to give names; choose one of them")
-    if pods is not None:
-        return [name.strip() for name in pods.split(",") if name.strip()]
+    if prefix is not None and consumers is not None:
+        raise click.UsageError("--prefix and --consumers are two ways to give names; choose one of them")
+    if consumers is not None:
+        return [name.strip() for name in consumers.split(",") if name.strip()]
     return [f"{prefix}-{at}" for at in range(count or 0)]
 
 

@@ -88,16 +88,8 @@ def why_command(
     seen = subscriptions_seen(moments, partial(readings_of, by_topic=True))
     besides = worst_first(_named(without_statistics(moments), what, subscription))
     if not seen:
-        from engine.diagnosis.producing import without_subscriptions
-
-        others = besides or _named(without_subscriptions(moments), what, subscription)
-        if others:
-            return show(others if lists_all else others[:1], len(others) - 1)
-        snapshot = moments[-1].snapshot
-        give = "stats, partitioned-stats or broker-stats"
-        if snapshot.scalable:
-            give = f"the stats of the scalable topic ({shell_line('ringside', 'record')} saves them)"
-        raise InputError(f"{snapshot.source}: the answers show no subscription; give {give}")
+        others = besides or _without_any(moments, what, subscription)
+        return show(others if lists_all else others[:1], len(others) - 1)
     chosen = seen
     if subscription is not None:
         chosen = [row for row in seen if row.name == subscription]
@@ -121,6 +113,23 @@ def why_command(
         by_name = {(row.namespace, row.name): row for row in chosen}
         shown = [with_trace(row, by_name[row.namespace, row.subscription], counts) for row in shown]
     return show(with_others(shown, besides, lists_all=lists_all), len(chosen) + len(besides) - 1)
+
+
+def _without_any(moments: Sequence[Moment], what: str | None, subscription: str | None) -> Sequence[Diagnosis]:
+    """What answers without a subscription show. Raises ``InputError`` for those that show nothing."""
+    from engine.diagnosis.placed import without_any_statistics
+    from engine.diagnosis.producing import without_subscriptions
+
+    snapshot = moments[-1].snapshot
+    rows = _named(without_subscriptions(moments), what, subscription)
+    if not rows and not snapshot.topics and not snapshot.scalable:
+        rows = without_any_statistics(moments)
+    if rows:
+        return rows
+    give = "stats, partitioned-stats or broker-stats"
+    if snapshot.scalable:
+        give = f"the stats of the scalable topic ({shell_line('ringside', 'record')} saves them)"
+    raise InputError(f"{snapshot.source}: the answers show no subscription; give {give}")
 
 
 def _named(rows: Sequence[Diagnosis], what: str | None, subscription: str | None) -> list[Diagnosis]:
@@ -182,13 +191,18 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
     ``others`` is the number of other subscriptions.
     """
     from engine.admin.requests import NAMELESS
+    from engine.diagnosis.placed import NO_STATISTICS
     from engine.diagnosis.seen import parent_of
 
-    place = short_topic(parent_of(diagnosis.topic)) if diagnosis.namespace != NAMELESS else "a topic without a name"
+    place = short_topic(parent_of(diagnosis.topic)) if diagnosis.topic else diagnosis.namespace or "brokers"
+    if diagnosis.namespace == NAMELESS:
+        place = "a topic without a name"
     if diagnosis.topics > 1:
         place += f" and {diagnosis.topics - 1:,} more"
     moments = counted(diagnosis.moments, "moment")
     whose = f"{diagnosis.subscription} ({diagnosis.type}) on" if diagnosis.subscription else "producers of"
+    if diagnosis.said and diagnosis.said[0].id == NO_STATISTICS:
+        whose = "answers about"
     yield safe_name(f"{whose} {place}, {moments}")
     if not diagnosis.said:
         yield ""
@@ -205,7 +219,7 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
     if diagnosis.release.text and diagnosis.subscription:
         yield ""
         yield from wrapped(diagnosis.release.text + " (--pulsar names another).")
-    if diagnosis.moments == 1:
+    if diagnosis.moments == 1 and whose != "answers about":
         yield ""
         yield "One moment alone does not show what has stopped: take a second dump some seconds later."
     if others:

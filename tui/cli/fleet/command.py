@@ -376,7 +376,7 @@ def _json(result: JobResult, target: str) -> str:
 
 
 def _page(results: ResultFolder) -> list[str]:
-    from engine.views.fleet.trends import history_of, trends_of
+    from engine.views.fleet.runs import history_of, trends_of
     from tui.cli.fleet.page import fleet_lines
 
     return fleet_lines(_read(results), trends_of(history_of(results)))

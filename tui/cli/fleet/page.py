@@ -9,8 +9,8 @@ from xml.etree import ElementTree as Xml
 
 from engine.lint.model import severity_of
 from engine.text import counted, visible
+from engine.views.fleet.runs import MEASURES, Trend, growth
 from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, FleetTotals, PolicyTotals
-from engine.views.fleet.trends import MEASURES, Trend, growth
 from tui.cli.plain import Align, table
 from tui.kit.wording import BUSIEST_SHORT, ONE_CLUSTER, UNKNOWN, quantity, safe_name, sparkline
 

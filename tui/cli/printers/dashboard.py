@@ -30,10 +30,10 @@ _BUNDLE_HEADING: Final = ("  bundle", "topics", "in+out/s", "B/s", "")
 _BUNDLE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
 
 
-def dashboard_lines(view: DashboardView) -> list[str]:
+def dashboard_lines(view: DashboardView, title: str) -> list[str]:
     """One screenful as lines of text: status, notices, consumers with their foot, bundles, events."""
     return [
-        *_status(view.status),
+        *_status(view.status, title),
         *_remarks(view),
         "",
         *_consumers(view),
@@ -46,7 +46,7 @@ def dashboard_lines(view: DashboardView) -> list[str]:
     ]
 
 
-def _status(status: StatusView) -> Iterator[str]:
+def _status(status: StatusView, title: str) -> Iterator[str]:
     flag = "true" if status.consistent_hashing else "false"
     ignored = "" if status.flag_known else " (this release does not know it and ignores it)"
     yield f"source: {safe_name(status.source)}"
@@ -54,7 +54,8 @@ def _status(status: StatusView) -> Iterator[str]:
     yield f"rule in force: {safe_name(status.rule_text)}"
     yield f"{FLAG}={flag}{ignored}"
     kind = f" ({status.subscription_type})" if status.subscription_type else ""
-    yield f"subscription: {safe_name(status.subscription) + kind if status.subscription else 'none'}"
+    key = safe_name(status.subscription)
+    yield f"subscription: {title + kind if key else 'none'}{'' if title == key else f', key {key}'}"
     others = [safe_name(key) for key in status.subscriptions if key and key != status.subscription]
     if others:
         yield from wrapped(", ".join(others), first="other subscriptions: ", rest="  ")

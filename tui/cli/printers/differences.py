@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from engine.admin.between import Change
@@ -13,7 +13,7 @@ from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.reported.changes import change_text
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import NOBODY, bytes_per_sec, out_rate, percent, quantity, safe_name, short_topic
+from tui.kit.wording import NOBODY, bytes_per_sec, out_rate, percent, quantity, safe_name, short_topic, subject_title
 
 NAMED: Final = 8
 _ROW_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", ">", ">", "<")
@@ -59,9 +59,10 @@ def _reported(changes: Sequence[Change], top: int) -> Iterator[str]:
 def differing_lines(view: DifferenceView, top: int) -> Iterator[str]:
     """The subscriptions that differ, and how many do not."""
     changed = [one for one in view.subscriptions if _differs(one)]
+    keys = {one.key for one in view.subscriptions}
     for one in changed:
         yield ""
-        yield from _subscription(one, top)
+        yield from _subscription(one, keys, top)
     same = len(view.subscriptions) - len(changed)
     if same:
         yield ""
@@ -92,8 +93,10 @@ def sum_lines(view: DifferenceView) -> Iterator[str]:
     yield from wrapped(text)
 
 
-def _subscription(one: SubscriptionDifference, top: int) -> Iterator[str]:
-    name = f"{safe_name(one.key)} ({one.type}) in {safe_name(one.namespace)}"
+def _subscription(one: SubscriptionDifference, keys: Collection[str], top: int) -> Iterator[str]:
+    title = subject_title(one.key, keys, one.key.rpartition("#")[0] or one.key, "", one.topics)
+    place = f" in {safe_name(one.namespace)}" if title == safe_name(one.key) else ""
+    name = f"{title} ({one.type}){place}"
     if one.verdict is None:
         yield f"{name}: {one.presence}"
         return

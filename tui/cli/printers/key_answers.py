@@ -66,11 +66,11 @@ def explained_lines(
     if way is not None:
         lines += _labelled("partition", safe_name(way.sentence))
     lines += _labelled("bytes", _bytes(step.key))
-    lines += _labelled("hash", f"murmur3 gives {step.raw_hash}, without its top bit {step.hash_value}")
-    sums = f"{step.hash_value} mod {step.division.divisor} = {step.division.remainder}"
+    lines += _labelled("hash", f"murmur3 gives {step.raw_hash:,}, without its top bit {step.hash_value:,}")
+    sums = f"{step.hash_value:,} mod {step.division.divisor:,} = {step.division.remainder:,}"
     sums += f", plus {step.low}" if step.low else ""
     folded = "; slot 0 means no hash, so it becomes 1" if step.folded else ""
-    lines += _labelled("slot", f"{step.slot} = {sums}{folded}")
+    lines += _labelled("slot", f"{step.slot:,} = {sums}{folded}")
     if not who.selector.consumers:
         lines += _labelled("owner", "nobody: name consumers with --consumers, or a recording")
         return [*lines, *(_elsewhere(way) if way is not None else ())]
@@ -79,7 +79,7 @@ def explained_lines(
     if explanation.point is not None and explanation.point.claimants:
         keys = ", ".join(repr(point_key) for point_key in explanation.point.claimants[0].point_keys)
         lines += _labelled(
-            "point", f"{explanation.point.point}, {explanation.point.distance} on, is the hash of {keys}"
+            "point", f"{explanation.point.point:,}, {explanation.point.distance:,} on, is the hash of {keys}"
         )
     heirs = ", then ".join(_consumer(heir) for heir in explanation.heirs)
     lines += _labelled("heirs", heirs or NO_HEIRS)
