@@ -126,6 +126,12 @@ ROOMS: Final = {
             _SCALABLE,
         ),
         Room(
+            "scalable-cluster",
+            ("engine/cluster/scalable/*.py",),
+            ("tests/engine/cluster/test_scalable_*.py", "tests/engine/views/test_scalable.py"),
+            (),
+        ),
+        Room(
             "bundles",
             ("engine/bundles/*.py",),
             (

@@ -144,7 +144,6 @@ def left(group: Group, name: str, now_ms: int, *, closed: bool = True) -> Group:
         coordinator=coordinator,
         next_check_ms=group.next_check_ms if coordinator.sessions else None,
         lost_ms={one: time for one, time in group.lost_ms.items() if one != name},
-        joining_ms={one: time for one, time in group.joining_ms.items() if one != name},
     )
     return settled(gone, now_ms)
 
@@ -268,20 +267,17 @@ def _attachment(
     names, shared = wish.names, wish.shared
     leaving: dict[str, int] = {}
     stuck: set[str] = set()
-    staying: list[str] = []
-    for name in before.names:
-        if name not in connected:
-            continue
+    for name in (one for one in before.names if one in connected):
         if name in before.stuck:
             stuck.add(name)
         elif name in names and before.shared == shared:
-            staying.append(name)
+            continue
         elif name in holders:
             leaving[name] = before.leaving.get(name, now_ms)
         elif name in before.leaving and now_ms - before.leaving[name] >= LONGEST_HANDOVER_MS:
             stuck.add(name)
     if leaving or stuck:
-        newcomers = names if before.shared and shared else staying
+        newcomers = names if before.shared and shared else ()
         return Attachment(tuple(sorted({*newcomers, *leaving, *stuck})), before.shared, leaving, frozenset(stuck))
     return wish
 

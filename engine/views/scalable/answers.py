@@ -364,13 +364,13 @@ def happening_text(one: Happening, now_ms: int | None = None) -> str:
         "pruned": f"{ids_text(segments)} pruned",
         "drained": f"{ids_text(segments)} drained{of}",
         "stuck": f"the hand-over of {ids_text(segments)} by {names}{of} is stuck; close {names}",
-        "joined": f"{names} joined{of}",
+        "joined": f"{names} joined {one.subscription}",
         "refused": f"{names}{of} was refused for 30 s and left",
         "closed": f"{names}{of} closed",
         "lost": f"the connection of {names}{of} was lost",
         "expired": f"the grace period of {names}{of} ended",
         "acknowledged": f"{names or 'everybody'}{of} acknowledged {counted(one.count, 'message')}",
-        "sent": f"{counted(one.count, 'message')} sent to {ids_text(segments)}",
+        "sent": f"{counted(one.count, 'message')} sent to {ids_text(sorted(segments))}",
         "traffic": f"{one.count:,} msg/s in on {ids_text(segments) if segments else 'the topic'}",
     }[one.what]
     if one.reason:

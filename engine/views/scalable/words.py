@@ -83,10 +83,10 @@ def share_text(share: Share) -> str:
         return str(share.segment)
     if share.first_bucket is None or share.last_bucket is None:
         return f"{share.segment} (no bucket of {share.buckets})"
-    buckets = str(share.first_bucket)
+    buckets = f"bucket {share.first_bucket}"
     if share.last_bucket > share.first_bucket:
-        buckets += f"-{share.last_bucket}"
-    return f"{share.segment} (bucket {buckets} of {share.buckets})"
+        buckets = f"buckets {share.first_bucket}-{share.last_bucket}"
+    return f"{share.segment} ({buckets} of {share.buckets})"
 
 
 def consumer_remark(consumer: ConsumerRow) -> str:

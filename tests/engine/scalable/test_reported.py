@@ -168,9 +168,9 @@ def test_what_statistics_of_a_topic_say_of_one_segment() -> None:
     statistics = TopicStatistics(
         layout=ListedLayout(segments={"0": ListedSegment(load=SegmentLoad(2.5, 0.0, 3.5))}),
         subscriptions={
+            "reader-1": TopicSubscription(QUEUE, segments={"0": SubscribedSegment(5)}),
             "s": stream,
             "q": TopicSubscription(QUEUE, segments={"0": SubscribedSegment(5)}),
-            "reader-1": TopicSubscription(QUEUE, segments={"0": SubscribedSegment(5)}),
         },
     )
 
@@ -197,3 +197,25 @@ def test_what_statistics_of_a_topic_say_of_one_segment() -> None:
     assert second["subscriptions"]["s"]["type"] == "Exclusive"
     assert [one["consumerName"] for one in second["subscriptions"]["s"]["consumers"]] == ["b-seg-1"]
     assert "consumers" not in said(2)["subscriptions"]["s"], "somebody is attached who is not named"
+
+
+def test_one_message_that_is_left_and_one_consumer_that_is_attached_each_show_a_segment_that_is_not_drained() -> None:
+    layout = first_layout(2)
+    assert isinstance(layout, Layout)
+    for segment in (0, 1):
+        halves = split(layout, segment)
+        assert isinstance(halves, Layout)
+        layout = halves
+
+    def drained(*shown: SubscribedSegment, given: tuple[int, ...] = ()) -> frozenset[int]:
+        """With all children blocked, so that each parent alone can be what blocks."""
+        segments = {str(at): one for at, one in enumerate(shown)} | {
+            str(at): SubscribedSegment(blocked=True) for at in range(2, 6)
+        }
+        consumers = (TopicConsumer("a", True, given),) if given else ()
+        return known_drained(layout, TopicSubscription(STREAM, segments=segments, consumers=consumers))
+
+    assert drained(SubscribedSegment(1), SubscribedSegment(0), given=(1,)) == frozenset()
+    free = {str(at): SubscribedSegment(blocked=at < 4) for at in range(6)}
+    free["0"] = SubscribedSegment(1)
+    assert known_drained(layout, TopicSubscription(STREAM, segments=free)) == {1}

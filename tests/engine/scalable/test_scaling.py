@@ -9,10 +9,10 @@ import pytest
 
 from engine.scalable.columns import columns_of
 from engine.scalable.layout import Clocks, first_layout, merge, split
-from engine.scalable.load_reports import LoadRecord, Rates, is_written
+from engine.scalable.load_reports import INTERVAL, LoadRecord, Rates, interval_seconds, is_written
 from engine.scalable.model import Layout
 from engine.scalable.scaling import Action, ScalingState, Step, evaluate, next_steps, scaling_columns
-from engine.scalable.settings import AutoScaleSettings, refuse_settings, settings_in_force
+from engine.scalable.settings import AutoScaleSettings, max_buckets, refuse_settings, settings_in_force
 from engine.scalable.statistics import Registered, SegmentStatistics, bare_name, topic_statistics
 
 NOW_MS = 10_000_000
@@ -188,3 +188,25 @@ def test_a_record_is_written_on_more_than_a_quarter_of_change() -> None:
 
 def test_a_name_that_is_only_a_suffix_is_a_name() -> None:
     assert bare_name("-seg-3", 3) == "-seg-3"
+
+
+def test_printed_settings_are_numbers_of_a_size_that_they_can_have() -> None:
+    default = AutoScaleSettings().entryBucketMaxPerSegment
+    printed = ("1", "99999", "100000", "0", "-1", "²", "")
+    assert [max_buckets(text) for text in printed] == [1, 99_999, *(default,) * 5]
+    printed = ("0", "999999999", "1000000000", "-1", "²", "")
+    assert [interval_seconds({INTERVAL: text}) for text in printed] == [0, 999_999_999, None, None, None, None]
+
+
+def test_a_topic_without_segments_gets_nothing() -> None:
+    state = ScalingState(Layout({}), {}, {"s": 3}, ["s"], Clocks(), AutoScaleSettings())
+    assert next_steps(state, 1_000_000) == (Step(Action.NONE),)
+
+
+def test_chosen_segments_have_no_family_tree() -> None:
+    layout = first_layout(2)
+    assert isinstance(layout, Layout)
+    halves = split(layout, 0)
+    assert isinstance(halves, Layout)
+    chosen = columns_of([halves]).only(np.array([False, True, False, True]))
+    assert (chosen.topics, chosen.segment_ids.size, chosen.edge_children.size, chosen.edge_parents.size) == (1, 2, 0, 0)
