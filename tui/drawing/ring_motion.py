@@ -88,8 +88,8 @@ def ways(picture: RingPicture, flash: Flash, geometry: RingGeometry) -> list[Way
     nobody, nowhere = np.zeros(0, dtype=np.int64), np.zeros(0)
     all_ways: list[Ways] = [(nobody, nobody, nowhere, nowhere)]
     before, sent, banded = flash.before, flash.sent, geometry.band is not None
-    if before is not None:
-        moved = moved_dots(before, picture)
+    moved = nobody if before is None else moved_dots(before, picture)
+    if before is not None and len(moved):  # without an owner there is no arc either
         old, new = before.dots.owners[moved].astype(np.int64), picture.dots.owners[moved].astype(np.int64)
         place = picture.dots.hashes[moved] / picture.arcs.size
         if banded:

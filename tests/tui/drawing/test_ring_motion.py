@@ -102,3 +102,14 @@ def test_messages_run_from_their_slots_to_the_consumer_that_gets_them(band: bool
     drawn = draw_ring(now, 60, 30, palette("dark", "truecolor"))
     draw_motion(drawn, now, flash, palette("dark", "truecolor"), ascii_only=False)
     assert (drawn.chars != still.chars).sum() == 2
+
+
+@pytest.mark.parametrize("now", [[0] * 8, [-1] * 8])
+def test_a_ring_without_consumers_is_a_past_and_a_present_too(now: list[int]) -> None:
+    empty = RingPicture(arcs_of([], [], 0), picture([-1] * 8).dots)
+    ring = picture(now, band=False) if now[0] >= 0 else empty
+    flash = Flash(0.5, before=empty, ghost=1.0)
+    drawn = draw_ring(ring, 60, 30, palette("dark", "truecolor"), flash=flash)
+    still = drawn.chars.copy()
+    draw_motion(drawn, ring, flash, palette("dark", "truecolor"), ascii_only=False)
+    assert (drawn.chars == still).all()
