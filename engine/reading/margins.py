@@ -11,13 +11,14 @@ import html
 import quopri
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Final
 
 _FEWEST: Final = 3
 """So many lines after one another with the same margin have it from a tool, and not by chance."""
 _OPENING: Final = re.compile(
-    r"(?P<before>[^\n]{0,400}?)(?:[{\[][ \t]*(?P<behind>[^\w\s\"'{}\[\],:;.…]{0,3})[ \t]*$"
-    r"|[{\[](?=[ \t]*[\"'{}\[\]])|(?=msgRateIn:[ ])|(?<=^>[ ])(?=[A-Za-z_]\w{0,80}:(?:[ ]|$)))"
+    r"(?P<before>[^\n]{0,400}?)(?:[{\[](?:[ \t]{0,200}(?P<behind>[^\w\s\"'{}\[\],:;.…]{1,3}))?[ \t]{0,200}$"
+    r"|[{\[](?=[ \t]{0,200}[\"'{}\[\]])|(?=msgRateIn:[ ])|(?<=^>[ ])(?=[A-Za-z_]\w{0,80}:(?:[ ]|$)))"
 )
 """How an answer begins in a line, with what is before it and behind it."""
 _NO_MARGIN: Final = re.compile(
@@ -25,8 +26,9 @@ _NO_MARGIN: Final = re.compile(
 )
 """What an answer itself has before a bracket: a name in quotes, numbers, or another bracket."""
 _NUMBER: Final = re.compile(r"\d+")
-_MOST_TRIED: Final = 500
-"""So many lines are tried as the first one below a margin."""
+_TRIES: Final = 500
+"""So many lines are tried below a margin, and besides so many as the text has, several times."""
+_TIMES: Final = 10
 _MOST_CONTINUED: Final = 40
 _MACRO: Final = r"\{(?:code|noformat|quote|panel)(?:[:=][^{}\n\"]{0,200})?\}"
 _MARKUP: Final = re.compile(rf"^[ \t]*{_MACRO}|{_MACRO}[ \t]*$", re.MULTILINE)
@@ -88,10 +90,10 @@ def _continued(lines: Iterable[str]) -> Iterator[str]:
 
 def _stripped(lines: list[str]) -> list[str]:
     """The lines without what a tool put before or behind each: what is around a line in which an answer begins, and the
-    same (but for digits) around the lines above and below it.
+    same (but for digits) around the lines above and below it. O(length).
     """
-    tried = at = 0
-    while at < len(lines) and tried < _MOST_TRIED:
+    at, room = 0, _TRIES + _TIMES * len(lines)
+    while at < len(lines) and room > 0:
         opening = _OPENING.match(lines[at])
         at += 1
         if opening is None:
@@ -101,25 +103,36 @@ def _stripped(lines: list[str]) -> list[str]:
             before = ""
         if not before and not behind:
             continue
-        tried += 1
-        margin = _margin(before, behind)
-        first, last = at - 1, at
-        while first > 0 and margin.fullmatch(lines[first - 1]) is not None:
-            first -= 1
-        while last < len(lines) and margin.fullmatch(lines[last]) is not None:
-            last += 1
-        if last - first >= _FEWEST:
-            inside = (margin.fullmatch(line) for line in lines[first:last])
-            lines[first:last] = [match[1] for match in inside if match is not None]
+        head = _head(before)
+        above = [*takewhile(_is_known, (_inside(lines[up], head, behind) for up in range(at - 2, -1, -1)))]
+        below = [*takewhile(_is_known, (_inside(lines[down], head, behind) for down in range(at - 1, len(lines))))]
+        room -= len(above) + len(below) + len(lines) // _TRIES
+        if len(above) + len(below) >= _FEWEST:
+            first, last = at - 1 - len(above), at - 1 + len(below)
+            lines[first:last] = [line for line in (*above[::-1], *below) if line is not None]
             at = last
     return lines
 
 
-def _margin(before: str, behind: str) -> re.Pattern[str]:
-    """A line with this margin; its group is what is between. Numbers differ from line to line."""
+def _is_known(line: str | None) -> bool:
+    return line is not None
+
+
+def _head(before: str) -> re.Pattern[str]:
+    """What is before lines with this margin: numbers differ from line to line, and the other half of a screen."""
     written = before.rstrip()
     if written.endswith(("│", "┃")):
-        head = f".{{{len(written) - 1}}}{written[-1]}"  # the other half of a screen
-    else:
-        head = r"\d+".join(map(re.escape, _NUMBER.split(written)))
-    return re.compile(rf"{head}[ \t]?(.*?)[ \t]*{re.escape(behind)}[ \t]*" if behind else rf"{head}[ \t]?(.*)")
+        return re.compile(f".{{{len(written) - 1}}}{written[-1]}[ \\t]?")
+    return re.compile(r"\d+".join(map(re.escape, _NUMBER.split(written))) + r"[ \t]?")
+
+
+def _inside(line: str, head: re.Pattern[str], behind: str) -> str | None:
+    """What is between the margins of a line; None for a line without them."""
+    match = head.match(line)
+    if match is None:
+        return None
+    inside = line[match.end() :]
+    if not behind:
+        return inside
+    inside = inside.rstrip(" \t")
+    return inside[: -len(behind)].rstrip(" \t") if inside.endswith(behind) else None

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 from urllib.parse import unquote
 
@@ -20,7 +21,9 @@ _INSIDE: Final = re.compile(r"[{\[](?:\s|\\+[nrt]){0,40}(?:\\+[\"']|\\+u0022)")
 """An answer in a string, which may be in another string."""
 _BROKEN: Final = re.compile(r"[{\[][ ]{0,40}\\[nrt](?:\\[nrt]|[ ]){0,40}[\"']")
 """One with the line breaks of a string, and no other escapes."""
-_BASE64: Final = re.compile(r"(?:^[A-Za-z0-9+/]{60,}\s+)*^[A-Za-z0-9+/]{2,}={0,2}\s*\Z", re.MULTILINE)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_BASE64_LINE: Final = 60
+"""The least width of its lines, but for the last one."""
 _ESCAPED_BREAK: Final = re.compile(r"\\[nrt]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|([\"'\\/]))")
 _BARE: Final = re.compile(
@@ -96,10 +99,11 @@ def out_of_strings(text: str) -> str | None:
         return _ESCAPED_BREAK.sub(" ", text)
     if "%7B%22" in text or "%7B%0A" in text or "%7b%22" in text:
         return unquote(text)
-    coded = _BASE64.search(text)
-    if coded is None:
+    *lines, last = text.split() or [""]
+    coded = [last, *takewhile(lambda line: len(line) >= _BASE64_LINE, reversed(lines))][::-1]
+    if len(coded[0]) < _BASE64_LINE or not all(map(_BASE64.fullmatch, coded)):
         return None
     try:
-        return base64.b64decode(coded[0]).decode()
+        return base64.b64decode("".join(coded)).decode()
     except ValueError:
         return None
