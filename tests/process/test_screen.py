@@ -59,6 +59,21 @@ def test_a_key_closes_the_screen_with_0(env: dict[str, str], tmp_path: Path, key
         assert restored(terminal)
 
 
+def test_continued_without_having_been_suspended_it_paints_takes_keys_and_ends(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
+        seen = terminal.wait_for(SHOWN)
+        for number in (signal.SIGCONT, signal.SIGSTOP, signal.SIGCONT):
+            terminal.signal(number)
+        seen = terminal.wait_for(SHOWN, after=seen)
+        terminal.send("c")
+        terminal.wait_for("saved in", after=seen)
+        terminal.send("q")
+        assert terminal.wait() == 0
+        assert restored(terminal)
+
+
 @pytest.mark.parametrize(
     ("number", "code"), CODES_OF_SIGNALS, ids=[signal.Signals(number).name for number, _ in CODES_OF_SIGNALS]
 )

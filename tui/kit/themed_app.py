@@ -19,6 +19,7 @@ from textual.cache import LRUCache
 from textual.color import Color
 from textual.command import Provider
 from textual.css.stylesheet import Stylesheet
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.theme import Theme, ThemeProvider
@@ -310,6 +311,14 @@ class ThemedApp(App[int]):
         if key not in self._palettes:
             self._palettes[key] = colours_of(theme, self.depth)
         return self._palettes[key]
+
+    def get_driver_class(self) -> type[Driver]:
+        chosen = super().get_driver_class()
+        if chosen.__name__ != "LinuxDriver":
+            return chosen
+        from tui.kit.terminal import TerminalDriver
+
+        return TerminalDriver
 
     @property
     def depth(self) -> Depth:
