@@ -420,7 +420,9 @@ def test_metrics_about_other_things_may_lack_a_number(tmp_path: Path) -> None:
 def single_broker(cluster: str, owner: str) -> dict[str, str]:
     """A dump of a cluster with one broker, which has no address in its place, as ``ringside record`` saves it."""
     dump_folder = f"{cluster}2026-11-26T17-40-24Z/"
-    usage = {"metrics": {"brk_lb_cpu_usage": 5.0}, "dimensions": {"metric": "loadBalancing"}}
+    kinds = ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")
+    usages = {f"brk_lb_{kind}_usage": 5.0 for kind in kinds}
+    usage = {"metrics": usages, "dimensions": {"metric": "loadBalancing"}}
     average = {"metrics": {"brk_lb_resource_usage": 0.25}, "dimensions": {"feature": "max_ema"}}
     owned = {f"{dump_folder}admin/v2/brokers/c/{owner}/ownedNamespaces.json": "{}"} if owner else {}
     return {
