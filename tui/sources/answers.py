@@ -33,6 +33,7 @@ from tui.sources.nearby import STANDARD_INPUT, missing
 
 HEAD_BYTES: Final = 4096
 SCRIPT_SUFFIX: Final = ".ringside"
+_OWN_JOURNAL: Final = re.compile(rb'\s*\{[^{}]{0,200}"kind":"header"')
 _OWN_DOCUMENT: Final = re.compile(rb'\s*\{\s*"format":\s*"(ringside\.[a-z_./0-9-]{1,40})"')
 
 
@@ -104,12 +105,12 @@ def _moments_at(
     assert path is not None, "the embedded cluster is not read"
     if path == STANDARD_INPUT:
         data = standard_input(limit_bytes)
-        _refuse_own_document(STDIN_NAME, data)
+        _refuse_own(STDIN_NAME, data)
         return read(data, limit_bytes=limit_bytes)
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
-    _refuse_own_document(path, head_of(Path(path), HEAD_BYTES))
+    _refuse_own(path, head_of(Path(path), HEAD_BYTES))
     try:
         return read(path, limit_bytes=limit_bytes)
     except InputError as error:
@@ -184,18 +185,18 @@ def standard_input(limit_bytes: int = MAX_INPUT_BYTES) -> bytes:
 
 
 def _with_advice(path: str, error: InputError) -> InputError:
-    """The error as it is, or for a journal or a script one that names the command to open it."""
-    if b'"kind":"header"' in head_of(Path(path), HEAD_BYTES):
-        line = shell_line("ringside", "replay", path_word(path))
-        return InputError(f"{path}: this is a journal; {line} opens it where it left off")
+    """The error as it is, or for a script one that names the command to play it."""
     if path.endswith(SCRIPT_SUFFIX):
         line = shell_line("ringside", "demo", path_word(path))
         return InputError(f"{path}: this looks like a demo script; {line} plays it")
     return error
 
 
-def _refuse_own_document(source: str, head: bytes) -> None:
-    """Raise ``InputError`` for what ``--json`` printed: its members have the names of those in brokers' answers."""
+def _refuse_own(source: str, head: bytes) -> None:
+    """Raise ``InputError`` for journals and what ``--json`` printed: their members are called like those of answers."""
+    if _OWN_JOURNAL.match(head) is not None:
+        line = shell_line("ringside", "replay", "FILE" if source == STDIN_NAME else path_word(source))
+        raise InputError(f"{source}: this is a journal; {line} opens it where it left off")
     document = _OWN_DOCUMENT.match(head)
     if document is not None:
         raise InputError(
