@@ -348,7 +348,12 @@ REPORT, METRICS = "/admin/v2/broker-stats/load-report", "/admin/v2/broker-stats/
 REFUSED = failing(f"{REPORT}$", status(500, "java.lang.UnsupportedOperationException at …Wrapper.generateLoadReport"))
 USAGE = [
     {"metrics": {"brk_lb_resource_usage": 0.5}, "dimensions": {"metric": "loadBalancing", "feature": "max_ema"}},
-    {"metrics": {"brk_lb_cpu_usage": 40.0}, "dimensions": {"metric": "loadBalancing"}},
+    {
+        "metrics": {
+            f"brk_lb_{kind}_usage": 40.0 for kind in ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")
+        },
+        "dimensions": {"metric": "loadBalancing"},
+    },
 ]
 
 
