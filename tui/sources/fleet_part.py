@@ -186,7 +186,7 @@ def _consumers(
         ranges = tuple((hash_range["start"], hash_range["end"]) for hash_range in row["key_hash_ranges"])
         if key in sources:
             # Except of Key_Shared, other dispatchers share these facts, so what waits is known of dispatchers only.
-            held = row["unacked_messages"] if key in keyed else 0
+            held = row["unacked_messages"] if key in keyed else None
             facts = ConsumerFacts(
                 name=row["consumer"],
                 connected_since=row["connected_since"],
