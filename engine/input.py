@@ -155,6 +155,8 @@ def collected_if_small(begin: Callable[[], Iterable[bytes]], packed_bytes: int, 
 
 MAX_INPUT_BYTES: Final = 2 * 10**9
 """The most that is read by default, unpacked and of all files together (``--max-input``)."""
+DEEPEST_STRING: Final = 6
+"""So many strings inside each other are looked into for answers."""
 HEAD_BYTES: Final = 1 << 16
 _PIECE: Final = 1 << 18
 

@@ -30,12 +30,11 @@ from engine.admin.requests import (
 )
 from engine.admin.text import plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
-from engine.input import MAX_INPUT_BYTES
+from engine.input import DEEPEST_STRING, MAX_INPUT_BYTES
 from engine.names import parse_topic_name, partition_name
 from engine.reading.others import named
 from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
 from engine.reading.shapes import completed, spelt, without_unsure
-from engine.reading.texts import DEEPEST_STRING, out_of_strings, texts_in
 from engine.text import joined
 
 if TYPE_CHECKING:  # imported where a text is not sound
@@ -79,7 +78,7 @@ _ANY_FORM: Final = (*TOPIC_POLICIES, *NAMESPACE_POLICIES, _BROKERS)
 _NOT_ANSWERS: Final = (AnswerKind.OTHER, AnswerKind.NO_JSON)
 _FOUND_LATER: Final = "#"
 """Before the number of an answer in a file with several of them, the first one excepted."""
-_OF_PARTITION: Final = "#partition-"
+OF_PARTITION: Final = "#partition-"
 """Before the number that the words before an answer have for its partition."""
 _NOTES_SHOWN: Final = 6
 _PLACED_EXACTLY: Final = 16
@@ -90,11 +89,8 @@ _FEWEST_LISTED: Final = 2
 _OF_SETTINGS: Final = (".conf", ".properties", ".env")
 _UNREAD_MEMBERS: Final = ("partitions", "metadata", "ledgers", "isDurable", "isReplicated", "msgBacklogNoDelayed")
 """Members that no struct reads and that say what an answer is."""
-_QUERY, _QUERY_WITHIN = b'"resultType"', 4096
+QUERY, QUERY_WITHIN = b'"resultType"', 4096
 """The member by which an answer of Prometheus is known, and in how many bytes it comes."""
-_BETWEEN_DOCUMENTS: Final = re.compile(rb"\}\r?\n(?:\r?\n)?\{")
-"""The end of a document and the beginning of another; within one there is a comma."""
-_CONNECTED, _TWICE = b"connectedSince", 2
 _NAME_AN_ANSWER: Final = "name a recorded answer of the admin interface"
 
 
@@ -153,6 +149,7 @@ def _inside(file: AnswerFile, value: object, depth: int = DEEPEST_STRING) -> Ope
     Their lines are not those of the file, so problems have none.
     """
     from engine.reading.paste import may_have_answers
+    from engine.reading.texts import texts_in
 
     for answer, _ in _if_known(file.name, settings_of_values(value)):
         return OpenedFile((answer,))
@@ -173,7 +170,7 @@ def _of_metrics(name: str, kind: AnswerKind | None, data: bytes) -> Answer | Non
         topics = statistics_of_query(query)
     elif kind is None and is_exposition(data):
         topics = statistics_of_text(data.decode("utf-8", "replace"))
-    elif kind is AnswerKind.OTHER and _QUERY in data[:_QUERY_WITHIN]:
+    elif kind is AnswerKind.OTHER and QUERY in data[:QUERY_WITHIN]:
         topics = statistics_of_query(data)
     return Answer(AnswerKind.METRICS, name, msgspec.json.encode(topics)) if topics else None
 
@@ -249,85 +246,6 @@ def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: 
     return OpenedFile((Answer(kind, file.name, data),), problems, asked)
 
 
-def rounds_in(file: AnswerFile) -> list[AnswerFile]:
-    """Return a text in which the same command was run several times as its answers, each with its ``turn`` from 1.
-
-    Statistics that no command names are of the same topic where they list the same connections. Everything else is the
-    file itself. O(length).
-    """
-    instants = _instants_in(file)
-    if len(instants) > 1 or _is_one_document(file.data):
-        return instants
-    opened = opened_file(file)
-    seen: Counter[object] = Counter()
-    parts: list[AnswerFile] = []
-    named: dict[object, str] = {}
-    turn = 1
-    for answer in opened.answers:
-        request, name = opened.requests.get(answer.name), answer.name
-        key: object = None
-        if request is not None and request.what:
-            key = request.what, request.topic, request.namespace
-        elif (
-            answer.kind is AnswerKind.TOPIC_STATS
-            and _OF_PARTITION not in name  # two partitions may have the same connections
-            and (key := _connections(answer.data)) is not None
-        ):
-            name = named.setdefault(key, name)
-        seen[key] += key is not None
-        if key is not None or answer.kind is not AnswerKind.INTERNAL_STATS:
-            turn = max(1, seen[key])  # internal statistics go with those before them
-        parts.append(AnswerFile(name, answer.data, request, turn))
-    return parts if any(count > 1 for count in seen.values()) else [file]
-
-
-def _is_one_document(data: bytes) -> bool:
-    """Whether a text cannot have several answers to the same command."""
-    begins_as_json = data[:64].lstrip()[:1] in (b"{", b"[", b"")
-    if begins_as_json:
-        return _BETWEEN_DOCUMENTS.search(data) is None
-    return b"pulsar" not in data and data.count(_CONNECTED) < _TWICE
-
-
-def _connections(data: bytes) -> frozenset[tuple[str, str, str]] | None:
-    """The consumers of statistics by subscription, address and time of connecting; None without any."""
-    try:
-        subscriptions = msgspec.json.decode(data, type=_Connections).subscriptions
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    found = frozenset(
-        (name, consumer.address, consumer.connectedSince)
-        for name, subscription in subscriptions.items()
-        for consumer in subscription.consumers
-        if consumer.address and consumer.connectedSince
-    )
-    return found or None
-
-
-class _Connection(msgspec.Struct):
-    address: str = ""
-    connectedSince: str = ""
-
-
-class _Connected(msgspec.Struct):
-    consumers: list[_Connection] = []
-
-
-class _Connections(msgspec.Struct):
-    subscriptions: dict[str, _Connected] = {}
-
-
-def _instants_in(file: AnswerFile) -> list[AnswerFile]:
-    """A range that Prometheus answered as its first and last instant; everything else is the file itself."""
-    from engine.reading.metrics_text import instants, query_of_table
-
-    data = query_of_table(file.data) or file.data
-    if _QUERY not in data[:_QUERY_WITHIN]:
-        return [file]
-    found = instants(plain_json(data, file.name)[0])
-    return [AnswerFile(f"{time}/{file.name}", data) for time, data in found] or [file]
-
-
 def has_answers(file: AnswerFile) -> bool:
     """Whether a file that is not named as an answer has one: a folder has other files too. O(length)."""
     from engine.reading.metrics_text import is_exposition
@@ -344,6 +262,7 @@ def pasted_file(file: AnswerFile, data: bytes, depth: int = DEEPEST_STRING) -> O
     ``data`` is the plain text of the file; so many strings inside each other (``depth``) are looked into.
     """
     from engine.reading.paste import read_paste
+    from engine.reading.texts import out_of_strings
 
     paste = read_paste(data)
     names = _Names(file)
@@ -398,7 +317,7 @@ class _Names:
     def next(self, document: Document) -> str:
         request = self._request(document)
         if document.partition is not None and (request is None or not request.topic):
-            name = f"{self._file.name}{_OF_PARTITION}{document.partition}"
+            name = f"{self._file.name}{OF_PARTITION}{document.partition}"
         else:
             name = self._file.name
         if name in self._names or name in self.requests:

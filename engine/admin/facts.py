@@ -291,11 +291,6 @@ class TopicFacts:
         """Entries not yet acknowledged, over all subscriptions."""
         return sum(subscription.msg_backlog_entries or 0 for subscription in self.subscriptions)
 
-    @property
-    def unacked_messages(self) -> int:
-        """Messages delivered but not yet acknowledged, over all subscriptions."""
-        return sum(subscription.unacked_messages or 0 for subscription in self.subscriptions)
-
 
 class PartitionSums(msgspec.Struct, frozen=True):
     """What ``partitioned-stats`` says without its partitions: sums, in which names of consumers mean nothing.

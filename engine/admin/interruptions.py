@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
-from engine.admin.facts import Snapshot, TopicFacts
+from engine.admin.facts import Snapshot, TopicFacts, total, unacked_of
 from engine.answer import about
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, namespace_bundles, parse_range
 from engine.bundles.loads import bundle_of_topic
@@ -19,7 +19,7 @@ _ONE_ACTIVE = ("Failover", "Exclusive")
 
 
 class Interruption(Struct, frozen=True):
-    """What unloading a bundle interrupts, as reported. What an answer lacks is not counted."""
+    """What unloading a bundle interrupts, as reported."""
 
     topics: Annotated[int, about("Reported topics in the bundle, partitions singly.", 0)] = 0
     producers: Annotated[int, about("Producers that connect again.", 0)] = 0
@@ -28,7 +28,9 @@ class Interruption(Struct, frozen=True):
         int, about("Active consumers of Failover and Exclusive subscriptions that are chosen anew.", 0)
     ] = 0
     draining_slots: Annotated[int, about("Slots of Key_Shared that drain no more.", 0)] = 0
-    unacked_messages: Annotated[int, about("Delivered messages that may come twice.", 0)] = 0
+    unacked_messages: Annotated[
+        int | None, about("Delivered messages that may come twice; null where an answer lacks them.", 0)
+    ] = 0
 
 
 def _interruption_of(topics: Sequence[TopicFacts]) -> Interruption:
@@ -39,7 +41,7 @@ def _interruption_of(topics: Sequence[TopicFacts]) -> Interruption:
         sum(len(subscription.consumers) for subscription in subscriptions),
         sum(subscription.type in _ONE_ACTIVE and bool(subscription.consumers) for subscription in subscriptions),
         sum(len(consumer.draining) for subscription in subscriptions for consumer in subscription.consumers),
-        sum(topic.unacked_messages for topic in topics),
+        total(map(unacked_of, subscriptions)),
     )
 
 

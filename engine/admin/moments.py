@@ -10,12 +10,12 @@ from typing import Final
 from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
-from engine.admin.documents import rounds_in
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Counts, Snapshot
 from engine.admin.files import STANDARD_INPUT, AnswerFile
 from engine.admin.folders import MIRROR_FOLDERS, FilesRead, read_files
 from engine.admin.requests import scenario_facts
+from engine.admin.rounds import rounds_in
 from engine.admin.snapshot import AnswerCollector, is_scenario, no_answer_error
 from engine.config import BrokerSettings
 from engine.errors import Problem

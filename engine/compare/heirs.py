@@ -109,8 +109,8 @@ def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer
 
 def _badness(loss: Loss) -> tuple[float, ...]:
     after = loss.after
-    messages = -(after.busiest_msgs_per_sec or 0.0), -(loss.msgs_per_sec or 0.0)
-    return (after.owned - after.items, messages[0], -after.busiest, messages[1], -loss.items)
+    fastest, lost = after.busiest_msgs_per_sec or 0.0, loss.msgs_per_sec or 0.0
+    return (after.owned - after.items, -fastest, -after.busiest, -lost, -loss.items)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

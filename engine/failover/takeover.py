@@ -55,8 +55,12 @@ class TakeoverStep:
     event: Annotated[TakeoverEvent, about("What happens.")]
     consumer: Annotated[Consumer | None, about("The consumer that it is about; null for all of them.")]
     count: Annotated[
-        int,
-        about("Milliseconds that are waited, messages that are sent again, or consumers that are notified; else 0.", 0),
+        int | None,
+        about(
+            "Milliseconds that are waited, messages that are sent again (null where no answer counts them), or"
+            " consumers that are notified; else 0.",
+            0,
+        ),
     ] = 0
 
 
@@ -74,13 +78,13 @@ class Takeover:
 
 
 def takeover(
-    terms: Terms, before: Sequence[Consumer], after: Sequence[Consumer], unacked_messages: int
+    terms: Terms, before: Sequence[Consumer], after: Sequence[Consumer], unacked_messages: int | None
 ) -> Takeover | None:
     """The hand-over from the active consumer of ``before`` to that of ``after``; leaves happen before joins.
 
-    ``unacked_messages`` were sent to the first and are not acknowledged. All clients ask for messages and know notices
-    (protocol version 12). None where the active consumer stays, where nobody is connected on one side, and where more
-    than ``MANY_CHANGES`` consumers come and go. O(n log n) for each that does.
+    ``unacked_messages`` were sent to the first and are not acknowledged; None if unknown. All clients ask for messages
+    and know notices (protocol version 12). None where the active consumer stays, where nobody is connected on one side,
+    and where more than ``MANY_CHANGES`` consumers come and go. O(n log n) for each that does.
 
     A consumer leaves with 5 messages in flight, and the delay is Pulsar's default of a second:
 
@@ -94,7 +98,7 @@ def takeover(
     ids_before, ids_after = ({consumer.consumer_id for consumer in consumers} for consumers in (before, after))
     if len(ids_before ^ ids_after) > MANY_CHANGES:
         return None
-    state = _settled(terms, before, sending=unacked_messages > 0)
+    state = _settled(terms, before, sending=bool(unacked_messages))
     previous_id = state.active_id
     effects: list[tuple[int, Effect]] = []
     for consumer in before:
@@ -138,7 +142,7 @@ def _lived(outcome: Outcome | Rejection, now_ms: int, effects: list[tuple[int, E
 
 
 def _steps(
-    effects: Sequence[tuple[int, Effect]], known: dict[int, Consumer], unacked_messages: int
+    effects: Sequence[tuple[int, Effect]], known: dict[int, Consumer], unacked_messages: int | None
 ) -> Iterator[TakeoverStep]:
     for (at_ms, is_notice), group in groupby(effects, lambda pair: (pair[0], isinstance(pair[1], Notified))):
         if is_notice:
@@ -154,7 +158,8 @@ def _steps(
                 case HandoverScheduled(due_ms=due_ms) | HandoverAlreadyWaiting(due_ms=due_ms):
                     yield TakeoverStep(at_ms, TakeoverEvent.WAITS, None, due_ms - at_ms)
                 case Rewound(sent_again=entries):
-                    yield TakeoverStep(at_ms, TakeoverEvent.REWOUND, None, unacked_messages if entries else 0)
+                    again = unacked_messages if entries or unacked_messages is None else 0
+                    yield TakeoverStep(at_ms, TakeoverEvent.REWOUND, None, again)
                 case ReadStarted(consumer_id=consumer_id):
                     yield TakeoverStep(at_ms, TakeoverEvent.READS, known[consumer_id])
                 case _:

@@ -10,8 +10,8 @@ from itertools import takewhile
 from typing import Final
 from urllib.parse import unquote
 
-DEEPEST_STRING: Final = 6
-"""So many strings inside each other are looked into."""
+from engine.input import DEEPEST_STRING
+
 _TIMESTAMP: Final = 10
 """A text of so many digits, or more, is a time."""
 _LONG: Final = 200

@@ -122,7 +122,7 @@ FIRST_PICTURE: Final[dict[str, set[str]]] = {
     "engine.keyshared": {"model"},
     "engine.lint": set(),
     "engine.plan": set(),
-    "engine.reading": {"others", "settings_text", "shapes", "texts"},
+    "engine.reading": {"others", "settings_text", "shapes"},
     "engine.routing": {"clients", "producers", "producers.settings"},
     "engine.scenarios": {"embedded", "key_subscriptions", "opening", "subscriptions"},
     "engine.verify": set(),

@@ -158,12 +158,12 @@ def _takeover_step(step: TakeoverStep, answer: TopicExplanation) -> str:
         case TakeoverEvent.REWOUND:
             return _sent_again(step.count, answer.sent_again_at_most)
         case TakeoverEvent.NOTIFIED:
-            return f"{counted(step.count, 'consumer')} {'is' if step.count == 1 else 'are'} notified"
+            return f"{counted(step.count or 0, 'consumer')} {'is' if step.count == 1 else 'are'} notified"
         case TakeoverEvent.READS:
             return f"reading begins for {name}"
 
 
-def _sent_again(unacked_messages: int, at_most: int | None) -> str:
+def _sent_again(unacked_messages: int | None, at_most: int | None) -> str:
     if unacked_messages:
         return f"{counted(unacked_messages, 'unacknowledged message')} will be sent again"
     if at_most:

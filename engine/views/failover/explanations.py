@@ -102,7 +102,7 @@ def explain_topic(now: Slice, text: str, earlier: Slice | None = None) -> TopicE
         bytes_per_sec=total((load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)),
         unacked_messages=own.unacked_messages,
         backlog_entries=own.backlog_entries,
-        takeover=past or _next_takeover(now, name, own.unacked_messages or 0),
+        takeover=past or _next_takeover(now, name, own.unacked_messages),
         happened=past is not None,
         sent_again_at_most=handed_over.unacked_messages or handed_over.backlog_entries,
     )
@@ -114,11 +114,11 @@ def _last_takeover(earlier: Slice | None, now: Slice, name: str) -> Takeover | N
         return None
     if name not in earlier.topics.names:
         return None
-    unacked = dispatched_load(earlier.state, earlier.subscription, name).unacked_messages or 0
+    unacked = dispatched_load(earlier.state, earlier.subscription, name).unacked_messages
     return takeover(_terms(now, name), earlier.subscription.consumers, now.subscription.consumers, unacked)
 
 
-def _next_takeover(now: Slice, name: str, unacked_messages: int) -> Takeover | None:
+def _next_takeover(now: Slice, name: str, unacked_messages: int | None) -> Takeover | None:
     why = _explain(now, name, consistent_hashing=now.state.settings.activeConsumerFailoverConsistentHashing)
     if why is None or not why.heirs:
         return None

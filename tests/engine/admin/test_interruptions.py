@@ -43,10 +43,10 @@ def test_topics_are_counted_in_the_bundle_of_their_hash() -> None:
     topics = dict(
         [
             topic(0, SubscriptionFacts("f", "Failover", consumers=consumers(3), unacked_messages=7), publishers=2),
-            topic(1, SubscriptionFacts("e", "Exclusive", consumers=consumers(1))),
-            topic(2, SubscriptionFacts("nobody", "Failover")),
-            topic(3, SubscriptionFacts("k", "Key_Shared", consumers=consumers(2, 5, 9))),
-            topic(4, SubscriptionFacts("s", "Shared", consumers=consumers(4))),
+            topic(1, SubscriptionFacts("e", "Exclusive", consumers=consumers(1), unacked_messages=0)),
+            topic(2, SubscriptionFacts("nobody", "Failover", unacked_messages=0)),
+            topic(3, SubscriptionFacts("k", "Key_Shared", consumers=consumers(2, 5, 9), unacked_messages=0)),
+            topic(4, SubscriptionFacts("s", "Shared", consumers=consumers(4), unacked_messages=0)),
             *(topic(number) for number in range(5, 40)),
         ]
     )

@@ -15,7 +15,7 @@ TOPIC = "persistent://t/n/orders-partition-3"
 A, B, C = (Consumer(number, name) for number, name in enumerate("abc"))
 
 
-def moments(found: Takeover | None) -> list[tuple[int, str, int]]:
+def moments(found: Takeover | None) -> list[tuple[int, str, int | None]]:
     assert found is not None
     return [(step.at_ms, step.event.name, step.count) for step in found.steps]
 
@@ -38,6 +38,14 @@ def test_without_a_delay_everything_happens_at_once() -> None:
     assert result is not None and result.duration_ms == 0
     assert TakeoverEvent.WAITS not in {step.event for step in result.steps}
     assert (0, "REWOUND", 0) in moments(result)
+
+
+def test_how_much_is_sent_again_is_unknown_where_no_answer_counts_it() -> None:
+    unknown, none = (takeover(Terms(TOPIC, 0), [A, B], [B], count) for count in (None, 0))
+    assert unknown is not None and none is not None
+    again = [step.count for step in unknown.steps if step.event is TakeoverEvent.REWOUND]
+    assert again == [None]
+    assert [(step.at_ms, step.event) for step in unknown.steps] == [(step.at_ms, step.event) for step in none.steps]
 
 
 def test_a_non_persistent_topic_rewinds_nothing_and_notifies_from_5_0_only() -> None:

@@ -143,15 +143,17 @@ def test_everything_in_the_bundle_is_counted_and_nothing_else() -> None:
         path(IN_LOWER[0]): stats(2, s={"type": "Failover", "consumers": two, "unackedMessages": 4}),
         path(IN_LOWER[1]): stats(
             0,
-            s={"type": "Exclusive", "consumers": two[:1]},
+            s={"type": "Exclusive", "consumers": two[:1], "unackedMessages": 0},
             k={"type": "Key_Shared", "consumers": two, "unackedMessages": 3},
-            none={"type": "Failover", "consumers": []},
+            none={"type": "Failover", "consumers": [], "unackedMessages": 0},
         ),
         path(ELSEWHERE): stats(9, s={"type": "Failover", "consumers": two, "unackedMessages": 90}),
     }
     place = whereabouts(answers, IN_LOWER[0], LOWER)
     assert place.unload == Interruption(2, 2, 5, 2, 2, 7)
     assert (place.broker, place.by_look_up) == ("", False)
+    del answers[path(IN_LOWER[1])]["subscriptions"]["none"]["unackedMessages"]
+    assert whereabouts(answers, IN_LOWER[0], LOWER).unload.unacked_messages is None
     assert whereabouts(answers, ELSEWHERE, UPPER).unload == Interruption(1, 9, 2, 1, 1, 90)
     assert whereabouts(answers, IN_LOWER[0], LOWER, "t/other").unload == Interruption(0, 0, 0, 0, 0, 0)
 
