@@ -1,1 +1,1 @@
-"""The rules, one a file; each exports ``RULE``. Bug patterns are described in ``tests/known_pulsar_bugs.md``."""
+"""The rules by what they judge, each a function and its declaration; bug patterns: ``tests/known_pulsar_bugs.md``."""
