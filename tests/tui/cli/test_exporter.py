@@ -221,7 +221,7 @@ class Faulty:
         self._source = source
         self._fails_at = fails_at
 
-    def read(self) -> ClusterReading:
+    def read(self, **_: object) -> ClusterReading:
         self._readings += 1
         if self._readings == self._fails_at:
             raise ExceptionGroup("several", [KeyError("a fault")])
@@ -243,7 +243,7 @@ def test_it_goes_on_after_a_fault_of_ours(
 ) -> None:
     texts: list[str] = []
 
-    def paused(_: float) -> None:
+    def paused(*_: object) -> None:
         texts.append(figures[0].text())
         if len(texts) == len(expected):
             raise KeyboardInterrupt
@@ -268,7 +268,7 @@ def test_it_goes_on_after_a_fault_of_ours(
 def test_it_goes_on_while_brokers_answer_nonsense(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = 0
 
-    def paused(_: float) -> None:
+    def paused(*_: object) -> None:
         nonlocal turns
         turns += 1
         path = "/admin/v2/brokers/standalone"
@@ -285,7 +285,7 @@ def test_it_goes_on_while_brokers_answer_nonsense(monkeypatch: pytest.MonkeyPatc
 def test_a_cluster_that_is_away_at_the_start_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
 
-    def paused(seconds: float) -> None:
+    def paused(_: object, seconds: float) -> None:
         pauses.append(seconds)
         if len(pauses) == 2:
             raise KeyboardInterrupt
@@ -298,7 +298,7 @@ def test_a_cluster_that_is_away_at_the_start_is_tried_again(monkeypatch: pytest.
 def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     turns: list[float] = []
 
-    def paused(seconds: float) -> None:
+    def paused(_: object, seconds: float) -> None:
         turns.append(seconds)
         if len(turns) == 3:
             raise KeyboardInterrupt

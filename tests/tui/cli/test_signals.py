@@ -1,4 +1,4 @@
-"""A request to end is default_signals once it was sent, whatever Python did at that moment."""
+"""A request to end is heard once it was sent, whatever Python did at that moment."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.patience import HANG_S
 from tui.cli import main as entry
 from tui.cli.exits import ENDING, Unwinding
 from tui.cli.screen import ScreenSignals
+from tui.sources.cluster.source import apart
 
 CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
@@ -81,7 +82,7 @@ def test_a_signal_whose_exception_python_forgets_is_heard_again(
     with ending.installed():
         forgets(once)
         threading.Event().wait(HANG_S)
-        pytest.fail("nothing was default_signals")
+        pytest.fail("nothing was heard")
     assert ending.code == code
     assert capsys.readouterr() == ("", "")
 
@@ -95,7 +96,7 @@ def test_a_signal_that_another_thread_takes_ends_a_wait_of_this_one(number: sign
     with ending.installed():
         other.start()
         os.read(reader, 1)
-        pytest.fail("nothing was default_signals")
+        pytest.fail("nothing was heard")
     other.join()
     os.close(reader)
     os.close(writer)
@@ -118,6 +119,21 @@ def test_a_request_that_became_another_error_on_its_way_gives_its_code(
     monkeypatch.setattr(entry, "_run", stopped_while_a_class_is_made)
     assert entry.main([]) == code
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("number", "code"), CODES)
+def test_a_signal_ends_what_runs_apart_and_the_wait_for_it(number: signal.Signals, code: int) -> None:
+    given_up, over = threading.Event(), threading.Event()
+
+    def call() -> None:
+        os.kill(os.getpid(), number)
+        given_up.wait(HANG_S)
+        over.set()
+
+    ending = Unwinding()
+    with ending.installed():
+        apart(call, given_up.set)
+    assert (ending.code, over.is_set()) == (code, True)
 
 
 @pytest.mark.parametrize("number", ENDING)

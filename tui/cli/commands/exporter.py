@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -169,6 +169,8 @@ def exporter_command(
     """
     from tui.cli.cluster import read_once
     from tui.cli.openmetrics import CONTENT_TYPE
+    from tui.sources.cluster.pace import Stop
+    from tui.sources.cluster.source import apart
 
     host, port = address_of(listen, anywhere=not_only_here)
     source = cluster.source(url)
@@ -184,42 +186,48 @@ def exporter_command(
     with server:
         threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
         say(f"serving {server.url}, read again every {every:g} s; ctrl+c ends it")
+        stop = Stop()
         try:
-            read_for_ever(source, figures, every)
+            apart(lambda: read_repeatedly(source, figures, every, stop), stop.set)
         finally:
             server.shutdown()
+    return FINE
 
 
-def read_for_ever(source: Source, figures: Figures, every_s: float) -> NoReturn:
-    """Take one reading after another. A failure, of the first one too, is said, counted and tried again."""
+def read_repeatedly(source: Source, figures: Figures, every_s: float, stop: threading.Event) -> None:
+    """Take one reading after another until ``stop``. A failure, of the first too, is said, counted and tried again."""
     from tui.cli.cluster import require_same_cluster, say_gaps
 
     follower = source.follower()
     first: ClusterReading | None = None
     try:
-        while True:
+        while not stop.is_set():
             try:
-                reading = follower.read()
+                reading = follower.read(stop=stop)
+                if stop.is_set():
+                    return
                 if first is None:
                     say_gaps(reading)
                 else:
                     require_same_cluster(first, reading)
                 figures.take(reading)
                 first = first or reading
-            except RingsideError as error:
-                figures.miss()
-                say(f"{error}; trying again")
             except Exception as error:
+                if stop.is_set():
+                    return
                 figures.miss()
-                say_fault(error)
-            pause(every_s)
+                if isinstance(error, RingsideError):
+                    say(f"{error}; trying again")
+                else:
+                    say_fault(error)
+            pause(stop, every_s)
     finally:
         follower.close()
 
 
-def pause(seconds: float) -> None:
+def pause(stop: threading.Event, seconds: float) -> None:
     """Wait for the next reading."""
-    time.sleep(seconds)
+    stop.wait(seconds)
 
 
 class Figures:

@@ -9,9 +9,10 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -53,7 +54,8 @@ class Source:
         self, on_progress: OnProgress | None = None, stop: threading.Event | None = None, clock: Clock | None = None
     ) -> ClusterReading:
         """Read it once. Raises ``ClusterOutOfReachError``; ``stop`` ends it early with what is there until then."""
-        return asyncio.run(self._read(on_progress, stop, clock))
+        ends = stop or Stop()
+        return apart(lambda: asyncio.run(self._read(on_progress, ends, clock)), ends.set)
 
     def follower(self, clock: Clock | None = None, rounds: tuple[float, float] | None = None) -> Follower:
         """A reader for one reading after another.
@@ -67,28 +69,49 @@ class Source:
         turn = Turn(refreshes=refreshes_of(every_s, whole_every_s), whole_every_s=whole_every_s)
         return Follower(replace(self, scope=scope, limits=limits), clock, turn)
 
-    async def _read(
-        self, on_progress: OnProgress | None, stop: threading.Event | None, clock: Clock | None
-    ) -> ClusterReading:
-        asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
+    async def _read(self, on_progress: OnProgress | None, stop: threading.Event, clock: Clock | None) -> ClusterReading:
         async with AdminClient(self.access, self.limits, clock=clock, stop=stop) as client:
-            if isinstance(stop, Stop):
-                loop = asyncio.get_running_loop()
-                stop.call_when_set(lambda: _call_in(loop, client.give_up))
+            _give_up_at(stop, client)
             reading = await read_cluster(client, self.scope, on_progress)
         return with_settings(reading, self.settings)
 
 
-def _call_in(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> None:
-    with suppress(RuntimeError):  # the loop is closed: the reading is over
-        loop.call_soon_threadsafe(function)
+def _give_up_at(stop: threading.Event | None, client: AdminClient) -> None:
+    """Have ``client`` wait no longer for what is under way in this loop, once ``stop`` is set by another thread."""
+    if not isinstance(stop, Stop):
+        return
+    loop = asyncio.get_running_loop()
+
+    def give_up() -> None:
+        with suppress(RuntimeError):  # the loop is closed: the reading is over
+            loop.call_soon_threadsafe(client.give_up)
+
+    stop.call_when_set(give_up)
 
 
-def _leave_out_interrupts(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Do not report ctrl+c and the like as the error of a task: the caller gets them."""
-    error = context.get("exception")
-    if error is None or isinstance(error, Exception):
-        loop.default_exception_handler(context)
+def apart(call: Callable[[], T], give_up: Callable[[], object]) -> T:
+    """Return what ``call`` returns or raise what it raises, computed in a thread of its own while this one waits.
+
+    The handler of a signal raises in the main thread. In a callback of a loop there that would be lost: asyncio and
+    its users take most exceptions for faults of the connection. Here it calls ``give_up``, and ends the wait.
+    """
+    answer: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:  # raised where the result is awaited
+            answer.set_exception(error)
+
+    thread = threading.Thread(target=run, name="reading", daemon=True)
+    try:
+        thread.start()
+        return answer.result()
+    except BaseException:
+        give_up()
+        if thread.ident is not None:
+            wait([answer])
+        raise
 
 
 def require_settings(pairs: tuple[tuple[str, str], ...]) -> None:
@@ -202,11 +225,11 @@ class Follower:
         self._earlier, self._readings = Earlier(), 0
 
     async def _read(self, stop: threading.Event | None, on_progress: OnProgress | None, turn: Turn) -> ClusterReading:
-        asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
         if self._client is None:
             self._client = AdminClient(self._source.access, self._source.limits, clock=self._clock)
             await self._client.__aenter__()
         self._client.begin(stop)
+        _give_up_at(stop, self._client)
         in_rounds = turn.refreshes > 1 and self._earlier.is_large
         if self._readings % EVERYTHING_EVERY == 0 and not in_rounds:
             self._earlier = Earlier(loaded=self._earlier.loaded, decoded=self._earlier.decoded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import cast
@@ -115,3 +116,11 @@ def test_answers_that_would_have_one_file_are_one_gap(tmp_path: Path) -> None:
     place, left_out = write_moment(tmp_path, ClusterReading("http://x", 0, "", "", (), answers, ()))
     assert {gap.path for gap in left_out} == {asked[1], asked[2]}
     assert {path.read_bytes() for path in place.rglob("*.json")} == {b"[0]", b"[3]"}
+
+
+def test_a_cluster_is_read_where_no_signal_raises() -> None:
+    """In a callback of asyncio the exception of a handler is taken for a fault of the connection, and is lost."""
+    threads = set()
+    with playing() as server:
+        Source(Access(server.url)).read(lambda _: threads.add(threading.current_thread()))
+    assert threads and threading.main_thread() not in threads
