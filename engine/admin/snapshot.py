@@ -32,7 +32,7 @@ from engine.admin.requests import (
     NAMELESS,
     NAMESPACE_POLICIES,
     SCENARIO_NAME,
-    TOPIC_POLICIES,
+    TOPIC_ANSWERS,
     AdminRequest,
     Naming,
     configuration_of,
@@ -228,7 +228,7 @@ class AnswerCollector:
 
     def _is_policy(self, request: AdminRequest | None, file: AnswerFile) -> bool:
         """Take the answer about one policy of a topic or a namespace, which can be a bare number or empty."""
-        if request is None or request.what not in (*(TOPIC_POLICIES if request.topic else ()), *NAMESPACE_POLICIES):
+        if request is None or request.what not in (*(TOPIC_ANSWERS if request.topic else ()), *NAMESPACE_POLICIES):
             return False
         data, _ = plain_json(file.data, file.name, limit=self._limit_bytes)
         try:

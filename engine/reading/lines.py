@@ -46,6 +46,16 @@ def listed_brokers(text: str) -> list[str]:
     return brokers if brokers and len(brokers) >= len(lines) * _LEAST_SHARE else []
 
 
+def listed_words(text: str) -> list[str]:
+    """Return the names that lines consist of, one each; [] where a line has more.
+
+    >>> listed_words('"billing"\\naudit\\n'), listed_words("Topic not found")
+    (['billing', 'audit'], [])
+    """
+    lines = [line.strip(" \t|│\"',") for line in text.splitlines() if not _BORDER.fullmatch(line)]
+    return [] if any(len(line.split()) > 1 for line in lines) else lines
+
+
 def address(text: str) -> str:
     """Return the only address of a broker in some lines, "" for none or several.
 
