@@ -98,7 +98,7 @@ def refused_without_rates(state: ClusterState, numbers: NDArray[np.int32] | Rows
 
 def lacking_rates(state: ClusterState, numbers: NDArray[np.int32] | Rows) -> NDArray[np.bool_]:
     """Whether each of these partitions has statistics without one of their rates."""
-    lacking: NDArray[np.bool_] = np.isnan(state.loads.rates.take(numbers, axis=1)).any(axis=0)
+    lacking: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(state.loads.rates.take(numbers, axis=1)))
     return lacking if state.loads.known is None else lacking & state.loads.known[numbers]
 
 

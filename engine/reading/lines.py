@@ -30,7 +30,8 @@ def listed_topics(text: str) -> dict[str, str]:
         topic = topic_in(cells) if cells.startswith(("persistent://", "non-persistent://")) else ""
         rest = cells.removeprefix(topic).strip(" \t|│\"',:=") if topic else ""
         url = _URL.fullmatch(rest)
-        if topic and (not rest or url is not None or rest.isdigit() or rest in ("Y", "N")):
+        is_row = cells.removeprefix(topic).lstrip(" \t\"'").startswith(("|", "│"))
+        if topic and (not rest or url is not None or rest.isdigit() or is_row or rest in ("Y", "N")):
             found[topic] = url[0] if url is not None else ""
     return found if found and len(found) >= len(lines) * _LEAST_SHARE else {}
 

@@ -133,7 +133,7 @@ def _as_namespaces(mine: Session, theirs: Session, given: Mapping[str, str]) -> 
         absent = next((name for name in names if name not in there), None)
         if absent is not None:
             raise InputError(f"--as: {letter} has no namespace {absent}; there is {', '.join(sorted(there)[:8])}")
-    found = paired_namespaces(before, after) | given
+    found = {**paired_namespaces(before, after), **given}
     pairs = {old: new for old, new in found.items() if old != new}
     if not pairs:
         return mine, pairs
