@@ -37,7 +37,8 @@ def report(broker: str, at_ms: int = 1, **members: Any) -> dict[str, Any]:
     stats = {name: {"msgRateIn": 5.0, "msgThroughputIn": 5e3, "topics": 2, **none} for name in (LOW, HIGH)}
     return {
         "loadReportType": "LocalBrokerData", "webServiceUrl": f"http://{broker}", "lastUpdate": at_ms, "cpu": plain,
-        "memory": plain, "directMemory": plain, "bandwidthIn": plain, "bandwidthOut": plain, "msgRateIn": 10.0, "msgThroughputIn": 1e4, "numTopics": 4,
+        "memory": plain, "directMemory": plain, "bandwidthIn": plain, "bandwidthOut": plain,
+        "msgRateIn": 10.0, "msgThroughputIn": 1e4, "numTopics": 4,
         "lastStats": stats, "bundles": list(stats), **members,
     }  # fmt: skip
 
