@@ -176,7 +176,7 @@ def test_answers_about_single_policies_are_no_problem_of_shedding(pair: Path) ->
 
 def report_file(folder: Path, broker: str, at_ms: int) -> Path:
     """A load report of a broker that had the modular manager then."""
-    full = dict.fromkeys(RESOURCES, {"usage": 10.0, "limit": 100.0})
+    full = {name: {"usage": 10.0, "limit": 100.0} for name in RESOURCES}
     written = {
         "loadReportType": "LocalBrokerData", "webServiceUrl": f"http://{broker}", "lastUpdate": at_ms, **full,
         "lastStats": {}, "bundles": [],
