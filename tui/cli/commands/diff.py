@@ -120,7 +120,7 @@ def _named_pairs(texts: Iterable[str]) -> dict[str, str]:
 def _as_namespaces(mine: Session, theirs: Session, given: Mapping[str, str]) -> tuple[Session, dict[str, str]]:
     """The session with its namespaces under the names of those that they are compared with, and which these are."""
     from engine.admin.moments import combined
-    from engine.compare.namespaces import as_namespaces, paired_namespaces, topics_by_namespace
+    from engine.admin.renamed_namespaces import as_namespaces, paired_namespaces, topics_by_namespace
     from engine.scenarios.opening import open_moments
     from tui.cli.session import begin
 
