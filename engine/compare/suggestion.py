@@ -270,18 +270,7 @@ class SuggestDocument:
 
 def names_document(fit: Fit, *, fitted_to: str, seed: int) -> SuggestDocument:
     """Suggested names: what they were fitted to, and their scores there and on other topics."""
-    names = SuggestedNames(
-        given=fit.given,
-        names=fit.names,
-        before=fit.before,
-        after=fit.after,
-        held_out_before=fit.held_out_before,
-        held_out_after=fit.held_out_after,
-        fitted_to=fitted_to,
-        seed=seed,
-        tried=fit.tried,
-    )
-    return SuggestDocument("names", names=names)
+    return SuggestDocument("names", names=extended(SuggestedNames, fit, fitted_to=fitted_to, seed=seed))
 
 
 def sizing_document(kind: SuggestedKind, sizing: Sizing, goal: Goal) -> SuggestDocument:

@@ -39,7 +39,17 @@ from engine.verify.consumers import (
     infer_levels,
     observed_actives,
 )
-from engine.verify.report import Difference, FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource, with_reasons
+from engine.verify.report import (
+    Difference,
+    FactKind,
+    Fit,
+    Ledger,
+    Rules,
+    RulesUsed,
+    VerifyReport,
+    VersionSource,
+    with_reasons,
+)
 from engine.verify.scalable import KINDS, compare_scalable
 from engine.verify.statistics import (
     Statistics,
@@ -106,15 +116,17 @@ def verify_answers(
     fits = tuple(fit_of(comparison.rules, comparison.ledger) for comparison in comparisons)
     return VerifyReport(
         path=answers.path,
-        pulsar_version=best.rules.behaviour.label,
-        version_source=source,
-        consistent_hashing=best.rules.consistent_hashing,
-        flag_source=answers.flag_source,
+        rules=RulesUsed(
+            best.rules.behaviour.label,
+            source,
+            best.rules.consistent_hashing,
+            answers.flag_source,
+            fits if len(fits) > 1 else (),
+        ),
         tallies=best.ledger.tallies(),
         differences=differences,
         not_compared=tuple(sorted(best.ledger.skipped.items())),
         problems=(*answers.problems, *best.problems, *problems),
-        fits=fits if len(fits) > 1 else (),
     )
 
 

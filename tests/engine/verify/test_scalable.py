@@ -57,7 +57,7 @@ def test_every_fact_of_a_recording_agrees(tmp_path: Path, name: str, facts: int)
 
 def test_facts_are_counted_once_although_two_forms_of_the_rules_are_tried(tmp_path: Path) -> None:
     report = verify_folder(write(tmp_path, "manual", SHARED))
-    assert len(report.fits) == 2
+    assert len(report.rules.fits) == 2
     assert counts(report) == {
         FactKind.SEGMENT_TILES: 1,
         FactKind.SEGMENT_DESCENT: 1,

@@ -370,7 +370,7 @@ def test_the_words_of_a_schema_are_those_there_are() -> None:
     assert schema_of("brokers")["properties"]["assumptions"]["items"]["enum"] == list(get_args(Assumption))
     assert brokers["UnloadLeft"]["why"]["enum"] == list(get_args(UnloadOutcome))
     assert brokers["BrokerVerdict"]["outcome"]["enum"] == list(get_args(BrokerOutcome))
-    facts = schema_of("verify")["$defs"]["ComparedFacts"]["properties"]
+    facts = schema_of("verify")["$defs"]["Tally"]["properties"]
     assert facts["kind"]["enum"] == [kind.value for kind in FactKind]
 
 
