@@ -36,7 +36,7 @@ def document(answer: object, ids: Sequence[int] = ()) -> Any:
         return float(answer) if math.isfinite(answer) else None
     if isinstance(answer, Enum):
         return answer.value
-    if is_record(kind):
+    if is_record(kind) and not isinstance(answer, Sequence):
         plain = {word: getattr(kind, name) for name, word in _CONSTANTS.items() if hasattr(kind, name)}
         for name, key, meaning, inner in _plan(kind):
             value = getattr(answer, name)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
+from engine.answer import about
 from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles, pulsar_lookup_fails
 from engine.bundles.columns import LoadColumns, Rows, dealt_rows, sum_in_order
@@ -38,19 +39,15 @@ WarningCode = Literal[
 
 @dataclass(frozen=True, slots=True)
 class SplitWarning:
-    """A warning about a split. Which fields are filled depends on the code.
+    """A warning about a split. Which members are filled depends on the code."""
 
-    ``bundle`` is a range text, ``topics`` complete names, ``positions`` hash values, ``name`` an algorithm;
-    ``msgs_per_sec`` and ``bytes_per_sec`` are those of the topic or child, in plus out.
-    """
-
-    code: WarningCode
-    bundle: str = ""
-    topics: tuple[str, ...] = ()
-    positions: tuple[int, ...] = ()
-    name: str = ""
-    msgs_per_sec: float = 0.0
-    bytes_per_sec: float = 0.0
+    code: Annotated[WarningCode, about("What it is about.")]
+    bundle: Annotated[str, about("A range.")] = ""
+    topics: Annotated[tuple[str, ...], about("Full names.")] = ()
+    positions: Annotated[tuple[int, ...], about("Hash values.", 0)] = ()
+    name: Annotated[str, about("An algorithm.")] = ""
+    msgs_per_sec: Annotated[float, about("Of the topic or child, in and out.")] = 0.0
+    bytes_per_sec: Annotated[float, about("The same of bytes.")] = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,10 @@ class Severity(IntEnum):
         return labels[self - 1]
 
 
+def label_of(severity: Severity) -> SeverityLabel:
+    return severity.label
+
+
 def severity_of(label: str) -> Severity:
     """The severity of a label; the labels are those of ``Severity.label``.
 
@@ -91,16 +95,20 @@ Numbers = tuple[tuple[str, float], ...]
 """(Name with its unit, value): how bad it is."""
 
 
+def _by_name(numbers: Numbers) -> Mapping[str, float]:
+    return dict(numbers)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong or worth knowing. ``what`` and ``advice`` are sentences without a full stop."""
 
-    rule: str
-    severity: Severity
-    what: str
-    where: Where
-    numbers: Numbers
-    advice: str
+    rule: Annotated[str, about("The id of the rule, see `ringside lint --list`.")]
+    severity: Annotated[Severity, about("How bad.", form=label_of)]
+    what: Annotated[str, about("What is wrong, in a sentence.")]
+    where: Annotated[Where, about("Where; empty where a part does not apply, all of them for the brokers' settings.")]
+    numbers: Annotated[Numbers, about("How bad, by name with unit.", form=_by_name)]
+    advice: Annotated[str, about("What to change.")]
 
     def number(self, name: str) -> float:
         """One of ``numbers`` by its name; it must be there."""

@@ -25,6 +25,9 @@ ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "upgrade": ("engine.views.comparing.upgrade:UpgradeView",),
     "suggest": ("engine.compare.suggestion:SuggestDocument",),
     "bundles": ("engine.views.bundles.document:BundlesDocument",),
+    "bundles-needed": ("engine.bundles.sizing:BundlesNeeded",),
+    "split": ("engine.views.failover.splits:SplitPreviewView",),
+    "curve": ("engine.views.bundles.document:CurveDocument",),
     "brokers": ("engine.views.brokers.document:BrokersDocument",),
     "fleet-diff": ("engine.views.fleet.difference:FleetDifference",),
     "check": ("engine.plan.model:Judged",),
@@ -45,7 +48,7 @@ ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "rules": ("tui.cli.printers.lint:RulesDocument",),
     "scripts": ("tui.cli.commands.demo:ScriptsDocument",),
     "verify": ("engine.verify.report:VerifyReport",),
-    "script": ("tui.cli.commands.demo:ScriptDocument",),
+    "script": ("engine.scenarios.script.run:ScriptDocument",),
 }
 """The classes of each document by its name, that in ``format``; several where it is one of them."""
 

@@ -306,9 +306,7 @@ def _by_chance(topics: int, brokers: int, idle_share: float, maximum: int, how: 
     if isinstance(needed, Rejection):
         raise InputError(f"--{needed.field.replace('_', '-')}: {needed.message}")
     if how["as_json"]:
-        from engine.views.bundles.document import needed_document
-
-        write_out(json_text({"format": "ringside.bundles-needed/1", **needed_document(needed)}))
+        write_out(json_text(needed))
     else:
         write_page(_needed_lines(needed), ascii_only=how["ascii_only"])
     return FINE
