@@ -18,8 +18,7 @@ from engine.answer import about
 from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.bulk_splits import along_the_axis, first_above, piece_ends
-from engine.bundles.columns import LoadColumns, PickedNames, sum_in_order
-from engine.bundles.loads import equal_hash_findings
+from engine.bundles.columns import LoadColumns, PickedNames, equal_hash_findings, sum_in_order
 from engine.errors import Rejection
 from engine.memo import Computed
 

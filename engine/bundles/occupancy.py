@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.answer import about
 from engine.bundles.boundaries import NamespaceBundles
-from engine.bundles.columns import LoadColumns, includes
+from engine.bundles.columns import in_columns, includes
 from engine.bundles.loads import TopicLoad
 from engine.chance import equal_shares, expected_empty, fullest
 from engine.errors import Rejection
@@ -243,16 +243,7 @@ def count_occupancy(
 
 def _counted(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> tuple[list[int], tuple[str, ...]]:
     """The number of topics in each bundle, and the names of topics in none."""
-    if isinstance(topics, LoadColumns):
-        inside = [np.count_nonzero(includes(bundle, topics.hashes)) for bundle in bundles]
-        below = np.flatnonzero(topics.hashes < bundles.boundaries[0])
-        return [int(count) for count in inside], tuple(topics.names.take(below))
-    counts = [0] * len(bundles)
-    unplaced = []
-    for topic in topics:
-        place = bundles.index_of(topic.hash)
-        if place < 0:
-            unplaced.append(topic.name)
-        else:
-            counts[place] += 1
-    return counts, tuple(unplaced)
+    loads = in_columns(topics)
+    inside = [np.count_nonzero(includes(bundle, loads.hashes)) for bundle in bundles]
+    below = np.flatnonzero(loads.hashes < bundles.boundaries[0])
+    return [int(count) for count in inside], tuple(loads.names.take(below))

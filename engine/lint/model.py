@@ -19,6 +19,7 @@ from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, default_load_settings
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.columns import in_columns
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager
 from engine.bundles.split import choose_cuts
@@ -29,7 +30,7 @@ from engine.failover.choose import cohort, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
-from engine.lint.topics import picked, places_by_bundle, sessions_at, traffic_of
+from engine.lint.topics import places_by_bundle, sessions_at, traffic_of
 from engine.names import namespace_of
 from engine.producer_limit import NO_LIMIT, ProducerLimit
 from engine.releases import SETTINGS
@@ -352,7 +353,7 @@ class ProducedTopic:
 class NamespaceCase:
     """One namespace: its bundles, all topics and partitions with their traffic, and who produces to them.
 
-    ``topics`` in columns (``LoadColumns``) are judged in columns. ``known_bundles`` are the range texts that answers
+    ``known_bundles`` are the range texts that answers
     list, None when they list all of ``bundles``: a finding must not speak of a bundle that was only assumed.
     ``sessions`` are the producers + consumers of each of ``topics``; empty where no answer has them. ``produced`` may
     leave out topics whose producers all have one client version.
@@ -376,13 +377,14 @@ class NamespaceCase:
     @cached_property
     def by_bundle(self) -> tuple[Inside, ...]:
         """The listed bundles that hold topics, ascending. O(t log b)."""
+        loads = in_columns(self.topics)
         return tuple(
             Inside(
                 bundle,
-                picked(self.topics, places),
-                sessions_at(self.topics, self.sessions, places) if len(self.sessions) else 0,
+                loads.take(places),
+                sessions_at(loads, self.sessions, places) if len(self.sessions) else 0,
             )
-            for bundle, places in places_by_bundle(self.bundles, self.topics)
+            for bundle, places in places_by_bundle(self.bundles, loads)
             if self.lists(bundle)
         )
 

@@ -11,8 +11,9 @@ from engine.balance.splitting.forecast import Forecast, forecast, simulate
 from engine.balance.splitting.loops import find_loops
 from engine.balance.splitting.model import Balance
 from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
-from engine.bundles.algorithms import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.bulk_splits import flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.curve import FlowCurve
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import expected_occupancy

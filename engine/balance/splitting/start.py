@@ -16,8 +16,8 @@ from engine.balance.averages import BundleData
 from engine.balance.limits import bandwidth_finding
 from engine.balance.settings import BalanceSettings
 from engine.bundles.boundaries import NamespaceBundles
-from engine.bundles.columns import LoadColumns
-from engine.bundles.loads import RATE_FIELDS, TopicLoad, check_loads, equal_hash_findings, topic_load
+from engine.bundles.columns import LoadColumns, equal_hash_findings
+from engine.bundles.loads import RATE_FIELDS, TopicLoad, check_loads, topic_load
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection

@@ -18,7 +18,8 @@ from engine.bundles.boundaries import (
     parse_range,
     validate_boundaries_at_creation,
 )
-from engine.bundles.loads import TopicLoad, bundle_of_topic, find_topic, topic_load, topics_in
+from engine.bundles.columns import topics_in
+from engine.bundles.loads import TopicLoad, bundle_of_topic, find_topic, topic_load
 from engine.errors import Rejection
 from engine.names import TopicName, long_decode, parse_topic_name
 
