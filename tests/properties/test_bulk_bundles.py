@@ -29,7 +29,7 @@ from engine.bundles.loads import TopicLoad
 from engine.bundles.split import SplitPlan, plan_split
 from engine.config import SPECIFIED_POSITIONS_DIVIDE, BrokerSettings
 from engine.errors import Rejection
-from tests.oracles.split_algorithms import flow_or_qps_equally_divide, topic_count_equally_divide
+from tests.engine.bundles.scalar_algorithms import flow_or_qps_equally_divide, topic_count_equally_divide
 
 TOP = 0xFFFFFFFF
 EDGES = st.integers(0, 12) | st.integers(TOP - 12, TOP) | st.integers(0, TOP)

@@ -48,8 +48,8 @@ from engine.names import partition_index
 from engine.views.failover.dashboard import busiest_partition_of, dashboard_view, partitions_of, topics_of_bundle
 from engine.views.failover.splits import split_preview
 from engine.views.failover.table import SORTED_AT_ONCE, Busiest
+from tests.engine.bundles.scalar_algorithms import flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, topic_name
-from tests.oracles.split_algorithms import flow_or_qps_as_proposed, flow_or_qps_equally_divide
 
 NAMES = ("c-1", "c-11", "c-2", "c-2", "", "\ue000", "\U0001f600")
 LOCALS = ("x", "y", "z", "stray-partition-3", "é")
