@@ -204,18 +204,6 @@ def default_boundaries(count: int) -> tuple[int, ...] | Rejection:
     return (*(place * width for place in range(count)), FULL_UPPER_BOUND)
 
 
-def boundaries_at_creation(
-    boundaries: Sequence[str] | None, count: int, default_count: int = 4
-) -> tuple[int, ...] | Rejection:
-    """The boundaries a new namespace gets from ``{"boundaries": [...], "numBundles": count}``.
-
-    ``count`` of 0 or less means that no bundles were asked for: ``defaultNumberOfNamespaceBundles`` equal ones.
-    """
-    if count <= 0:
-        return default_boundaries(default_count)
-    return validate_boundaries_at_creation(boundaries) if boundaries else default_boundaries(count)
-
-
 def validate_boundaries_at_creation(boundaries: Sequence[str]) -> tuple[int, ...] | Rejection:
     """Boundaries a user gave, as ``validateBundlesData`` keeps them: re-written, sorted **as text**, no duplicates.
 

@@ -9,7 +9,6 @@ import pytest
 from engine.cluster.commands import Command
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.grammar.text import command_text
-from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.scalable.group import Group
 from engine.cluster.scalable.opening import statistics_of
 from engine.cluster.scalable.running import Running
@@ -18,6 +17,7 @@ from engine.cluster.timeline import Timeline
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import open_moments
 from tests.engine.scalable.scenes import moments_of
+from tests.journal_bytes import parse_state, serialise_state
 
 TOPIC = "topic://t/n/x"
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from engine.errors import InputError
-from engine.verify import FactKind, VerifyReport, verify_folder
+from engine.verify import FactKind, VerifyReport
 from engine.verify.statistics import HALF_A_REPORT
 from tests.engine.verify.copies import RECORDINGS, edit, saved
+from tests.engine.verify.folders import verify_folder
 
 
 def _counts(report: VerifyReport) -> dict[object, int]:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from engine.verify import FactKind, VerifyReport, verify_folder
+from engine.verify import FactKind, VerifyReport
 from engine.verify.scalable import HANDED_OVER, NOT_ATTACHED, OTHER_EPOCH, PRUNED
 from tests.engine.scalable.scenes import scene, write
+from tests.engine.verify.folders import verify_folder
 
 SHARED = "2026-11-27T15-14-23Z"
 """Two segments of two buckets: c-a and c-b share 0, c-c has 1."""
