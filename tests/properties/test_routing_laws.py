@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.hashing import boost_hash, java_string_hash, java_string_hash_of_bytes, murmur3_32, utf8
+from engine.hashing import boost_hash, java_string_hash, murmur3_32, utf8
 from engine.routing.clients import (
     JAVA_DEFAULT,
     PYTHON_DEFAULT,
@@ -26,6 +26,7 @@ from engine.routing.routers import (
     SinglePartitionRouter,
     route,
 )
+from tests.java_text import java_string_hash_of_bytes
 
 ROUTINGS = [routing for routing in every_routing() if routing.known]
 JAVA_MURMUR = KeyRouting("java", "Murmur3_32Hash")
