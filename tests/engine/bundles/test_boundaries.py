@@ -15,12 +15,12 @@ from engine.bundles.boundaries import (
     default_boundaries,
     namespace_bundles,
     parse_range,
-    validate_boundaries_at_creation,
 )
 from engine.bundles.columns import topics_in
 from engine.bundles.loads import TopicLoad, bundle_of_topic, find_topic, topic_load
 from engine.errors import Rejection
 from engine.names import TopicName, long_decode, parse_topic_name
+from tests.golden.creation import validate_boundaries_at_creation
 
 HASHES_TO_THE_TOP = "persistent://tn/ns1/tqtqsqwrsqtpwv-partition-11"
 QUARTERS = NamespaceBundles("tn/ns1", (0, 0x40000000, 0x80000000, 0xC0000000, FULL_UPPER_BOUND))

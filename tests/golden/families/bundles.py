@@ -21,7 +21,6 @@ from engine.bundles.boundaries import (
     namespace_bundles,
     parse_range,
     split_bundles,
-    validate_boundaries_at_creation,
 )
 from engine.bundles.bulk_splits import flow_or_qps_as_proposed, flow_or_qps_equally_divide, topic_count_equally_divide
 from engine.bundles.columns import topics_in
@@ -39,6 +38,7 @@ from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
+from tests.golden.creation import validate_boundaries_at_creation
 from tests.golden.harness import Line, checks
 from tests.golden.load_lines import release_in_force
 
