@@ -15,11 +15,7 @@ from engine.diagnosis.metered import METRICS_ONLY
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.placed import NO_STATISTICS
 from engine.diagnosis.producing import HOT_PARTITION
-<<<<<<< HEAD
-=======
-from engine.diagnosis.release import JudgedRelease
 from engine.diagnosis.replicating import REPLICATION
->>>>>>> main
 from engine.diagnosis.seen import parent_of
 from engine.diagnosis.sums import SUMS_ONLY
 from engine.diagnosis.why import DECIDERS

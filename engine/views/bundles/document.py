@@ -28,21 +28,6 @@ class CycleSettings(BalanceSettings, frozen=True, kw_only=True):
     ]
 
 
-<<<<<<< HEAD
-=======
-class BundleRow(Struct, frozen=True):
-    bundle: Annotated[str, about("The bundle.")]
-    broker: Annotated[str | None, about("Its owner, null where nobody has it.")]
-    topics: Annotated[int, about("Topics in it, assumed ones among them.", 0)]
-    sessions: Annotated[int, about("Producers and consumers.", 0)]
-    msgs_per_sec: Annotated[float | None, about("Messages per second, in and out; null where a topic lacks rates.", 0)]
-    bytes_per_sec: Annotated[float | None, about("Bytes per second, in and out; null where a topic lacks rates.", 0)]
-    nearest_limit: Annotated[MeasureRow, about("The number that is nearest to its limit.")]
-    over: Annotated[bool, about("Whether it is above a limit.")]
-    since_cycle: Annotated[int, about("The cycle that made it, 0 for the start.", 0)]
-
-
->>>>>>> main
 class HottestBundle(Struct, frozen=True):
     """The busiest bundle at the end."""
 

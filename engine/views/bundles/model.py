@@ -65,19 +65,11 @@ class BundleRow:
     upper: int
     depth: int
     last_of: tuple[bool, ...]
-<<<<<<< HEAD
     broker: Annotated[str, about("Its owner, null where nobody has it.", null="")]
     topics: Annotated[int, about("Topics in it, assumed ones among them.", 0)]
     sessions: Annotated[int, about("Producers and consumers.", 0)]
-    msgs_per_sec: Annotated[float, about("Messages per second, in and out.", 0)]
-    bytes_per_sec: Annotated[float, about("Bytes per second, in and out.", 0)]
-=======
-    broker: str
-    topics: int
-    sessions: int
-    msgs_per_sec: float | None
-    bytes_per_sec: float | None
->>>>>>> main
+    msgs_per_sec: Annotated[float | None, about("Messages per second, in and out; null where a topic lacks rates.", 0)]
+    bytes_per_sec: Annotated[float | None, about("Bytes per second, in and out; null where a topic lacks rates.", 0)]
     measures: tuple[MeasureRow, ...]
     seen_msgs_per_sec: float | None
     samples: int
