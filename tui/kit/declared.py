@@ -49,8 +49,8 @@ def value_text(value: Any, kind: Kind) -> str:
     return f"{value:,.2f}" if kind is Kind.RATIO and value < 10_000 else quantity(value)
 
 
-def lines_of(row: type, style: Style, bar: Bar) -> Callable[[Sequence[Any], Order], Lines]:
-    """Return what draws rows of a type as a table, in an order."""
+def lines_of(row: type, style: Style, bar: Bar | None = None) -> Callable[[Sequence[Any], Order], Lines]:
+    """Return what draws rows of a type as a table, in an order; ``bar`` where they have one."""
     declared = {column.name: column for column in columns_of(row)}
 
     def lines(rows: Sequence[Any], order: Order) -> Lines:
@@ -58,7 +58,7 @@ def lines_of(row: type, style: Style, bar: Bar) -> Callable[[Sequence[Any], Orde
 
         def cell(each: Any, column: Column) -> Text:
             known, room, value = declared[column.key], column.width - 1, getattr(each, column.key)
-            if known.kind is Kind.BAR:
+            if known.kind is Kind.BAR and bar is not None:
                 return bar(value, room).append(" ")
             text = value_text(value, known.kind)
             text = text.rjust(room) if known.kind.is_number else fit(text, room)
