@@ -171,8 +171,12 @@ class SplitPreviewScreen(RingsideScreen[None]):
         self.set_class(self.size.width >= WIDE_CELLS, "-wide")
         self.set_class(self.size.height >= TALL_LINES, "-tall")
         self.query_one("#title", PlainStatic).update(_title(self._view, self.size.width))
+        self._list_topics()
 
     def on_descendant_focus(self) -> None:
+        self._list_topics()
+
+    def _list_topics(self) -> None:
         """Show where the marked algorithm puts each topic."""
         option = self._marked()
         if option is not None and self.has_class("-tall"):
