@@ -89,6 +89,10 @@ class Sizing:
         FastProducer | None,
         about("Of numbers of partitions: the producer that sends most, null where producers have no rates."),
     ] = None
+    smallest_on_ring: Annotated[
+        int | None,
+        about("Of consumers: the smallest that meets the goal with the flag on; null where fewer do without, or none."),
+    ] = None
 
 
 def consumers_needed(

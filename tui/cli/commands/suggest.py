@@ -156,8 +156,6 @@ def suggest_names(
 def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
     from engine.compare.goal import Goal
     from engine.compare.suggestion import sizing_document, sizing_for
-    from engine.compare.verdict import carried_out, flag_change
-    from tui.kit.verdict_words import sizing_answer
 
     state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
@@ -167,18 +165,7 @@ def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: W
     if how["as_json"]:
         write_out(json_text(sizing_document(kind, sizing, goal)))
     else:
-        lines = list(sizing_lines(kind, sizing, goal))
-        flag = state.settings.activeConsumerFailoverConsistentHashing
-        if kind == "consumers" and sizing.smallest is None and not flag:
-            ringed = carried_out(state, flag_change(state))
-            other = (
-                ringed
-                if isinstance(ringed, Rejection)
-                else sizing_for(ringed, key, kind, goal, up_to=up_to, seed=how["seed"])
-            )
-            if not isinstance(other, Rejection) and other.smallest is not None:
-                lines = [*wrapped(f"--flag on: {sizing_answer(kind, other, goal)}"), *lines]
-        write_page(lines, ascii_only=how["ascii_only"])
+        write_page(sizing_lines(kind, sizing, goal), ascii_only=how["ascii_only"])
     return FINE if sizing.smallest is not None else FAILED
 
 
@@ -470,9 +457,11 @@ def helm_lines(fit: Fit) -> Iterator[str]:
 
 def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
     """The answer, and the curve around it."""
-    from tui.kit.verdict_words import sizing_answer, what_rules
+    from tui.kit.verdict_words import on_ring, sizing_answer, what_rules
 
     yield from wrapped(sizing_answer(kind, sizing, goal))
+    if sizing.smallest_on_ring is not None:
+        yield from wrapped(on_ring(sizing))
     surely = [row.number for row in sizing.rows if row.good and 0 < row.chance_high <= goal.max_over_mean]
     if surely and surely[0] != sizing.smallest:
         yield from wrapped(f"with {surely[0]:,} nine of ten draws of other names meet it too; fewer may be luck")
