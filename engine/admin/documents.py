@@ -22,7 +22,7 @@ from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
 from engine.admin.requests import (
     NAMESPACE_POLICIES,
-    TOPIC_POLICIES,
+    TOPIC_ANSWERS,
     AdminRequest,
     Naming,
     parse_request,
@@ -73,7 +73,7 @@ _SUMS: Final = "partitioned-stats"
 """The request that is answered by sums over partitions, and by the partitions only if it says so."""
 _HALF_SAYS_NOTHING: Final = ("subscriptions", "cursors")
 _BROKERS: Final = "brokers"
-_ANY_FORM: Final = (*TOPIC_POLICIES, *NAMESPACE_POLICIES, _BROKERS)
+_ANY_FORM: Final = (*TOPIC_ANSWERS, *NAMESPACE_POLICIES, _BROKERS)
 """Requests whose answers only the request tells from other JSON."""
 _NOT_ANSWERS: Final = (AnswerKind.OTHER, AnswerKind.NO_JSON)
 _FOUND_LATER: Final = "#"
@@ -497,7 +497,7 @@ def _of_lines(source: str, paste: Paste, data: bytes, *, alone: bool) -> Iterato
 def _listed(
     name: str, text: str, command: Command | None, request: AdminRequest | None
 ) -> Iterator[tuple[Answer, AdminRequest | None]]:
-    from engine.reading.lines import address, as_json, listed_brokers, listed_topics
+    from engine.reading.lines import address, as_json, listed_brokers, listed_topics, listed_words
 
     url = address(text) if request is not None and request.what == "lookup" else ""
     if url:
@@ -505,6 +505,9 @@ def _listed(
         return
     if request is not None and request.what in _ANY_FORM and _SCALAR.fullmatch(text):
         yield Answer(AnswerKind.OTHER, name, text.strip().encode()), request
+        return
+    if request is not None and request.what == "subscriptions" and (words := listed_words(text)):
+        yield Answer(AnswerKind.OTHER, name, as_json(words)), request
         return
     topics = listed_topics(text)
     owners = {topic: url for topic, url in topics.items() if url}

@@ -176,6 +176,7 @@ class SubscriptionFacts(
         "last_acked_ms": "lastAckedTimestamp",
         "last_consumed_ms": "lastConsumedTimestamp",
         "ack_rate_msgs_per_sec": "messageAckRate",
+        "drop_rate_msgs_per_sec": "msgDropRate",
         "after_mark_delete": "consumersAfterMarkDeletePosition",
         "throttled_msgs_by_subscription": "dispatchThrottledMsgEventsBySubscriptionLimit",
         "throttled_bytes_by_subscription": "dispatchThrottledBytesEventsBySubscriptionLimit",
@@ -218,6 +219,7 @@ class SubscriptionFacts(
     last_consumed_ms: Counter | None = None
     deleted_ranges: Count | None = None
     ack_rate_msgs_per_sec: Rate | None = None
+    drop_rate_msgs_per_sec: Rate | None = None
     after_mark_delete: dict[str, str] = {}
     throttled_msgs_by_subscription: Counter = 0
     throttled_bytes_by_subscription: Counter = 0
@@ -253,6 +255,20 @@ def unacked_of(sub: SubscriptionFacts) -> int | None:
     return max(own or 0, of_consumers) if own is not None or sub.consumers else None
 
 
+class ReplicatorFacts(
+    msgspec.Struct,
+    frozen=True,
+    gc=False,
+    rename={"backlog": "replicationBacklog", "msg_rate_out_msgs_per_sec": "msgRateOut"},
+):
+    """The replicator of one topic to another cluster. None where an answer does not have a number."""
+
+    cluster: str = ""
+    backlog: Count | None = None
+    connected: bool | None = None
+    msg_rate_out_msgs_per_sec: Rate | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
     """One topic, or one partition of a topic, under its full name.
@@ -284,6 +300,7 @@ class TopicFacts:
     waiting_publishers: int = 0
     last_publish_ms: int = 0
     open_transactions: int = 0
+    replicators: tuple[ReplicatorFacts, ...] = ()
     publisher_entries: tuple[msgspec.Raw, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -312,8 +329,9 @@ class Position(msgspec.Struct, frozen=True, order=True):
 class CursorFacts(msgspec.Struct, frozen=True):
     """One subscription's cursor. ``read_position`` is the next entry to read; the first one not acknowledged follows
     ``mark_delete_position``. ``has_pending_read`` is what the dispatcher believes, ``waits_for_entries`` and
-    ``pending_reads`` what the cursor has: a read that waits for the next entry, and reads of stored ones. None where an
-    answer does not have them.
+    ``pending_reads`` what the cursor has: a read that waits for the next entry, and reads of stored ones.
+    ``entries_to_read_position`` counts from behind the mark-delete position up to the read position itself. None where
+    an answer does not have them.
     """
 
     mark_delete_position: Position | None
@@ -321,6 +339,15 @@ class CursorFacts(msgspec.Struct, frozen=True):
     has_pending_read: bool | None = None
     waits_for_entries: bool | None = None
     pending_reads: int | None = None
+    entries_to_read_position: int | None = None
+
+    @property
+    def in_hands(self) -> int | None:
+        """Entries between both positions, some of which may be acknowledged singly; None where that is unknown."""
+        marked, read = self.mark_delete_position, self.read_position
+        if marked is not None and read is not None and marked.ledger == read.ledger:
+            return max(0, read.entry - marked.entry - 1)
+        return None if self.entries_to_read_position is None else max(0, self.entries_to_read_position - 1)
 
 
 class LedgerFacts(msgspec.Struct, frozen=True):
@@ -329,9 +356,17 @@ class LedgerFacts(msgspec.Struct, frozen=True):
     last_confirmed_entry: Position | None
     cursors: Mapping[str, CursorFacts]
 
+    def end_for(self, subscription: str) -> Position | None:
+        """The last entry, None where it is unknown: a cursor that waits for the next one has read all before."""
+        cursor = self.cursors.get(subscription)
+        if self.last_confirmed_entry is not None or cursor is None or not cursor.waits_for_entries:
+            return self.last_confirmed_entry
+        read = cursor.read_position
+        return None if read is None else Position(read.ledger, read.entry - 1)
+
     def entries_left(self, subscription: str) -> int | None:
         """Entries behind a mark-delete position; None where it is unknown, or in an earlier ledger."""
-        cursor, written = self.cursors.get(subscription), self.last_confirmed_entry
+        cursor, written = self.cursors.get(subscription), self.end_for(subscription)
         marked = None if cursor is None else cursor.mark_delete_position
         if marked is None or written is None:
             return None
@@ -341,7 +376,7 @@ class LedgerFacts(msgspec.Struct, frozen=True):
 
     def entries_unread(self, subscription: str) -> int | None:
         """Entries from a read position on; None where it is unknown, or in an earlier ledger."""
-        cursor, written = self.cursors.get(subscription), self.last_confirmed_entry
+        cursor, written = self.cursors.get(subscription), self.end_for(subscription)
         read = None if cursor is None else cursor.read_position
         if read is None or written is None:
             return None

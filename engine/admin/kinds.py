@@ -64,6 +64,7 @@ _SIGNS: Final[tuple[tuple[AnswerKind, tuple[str, ...]], ...]] = (
     (AnswerKind.LOAD_REPORT, ("loadReportType",)),
     (AnswerKind.LOAD_REPORT, ("pulsarServiceUrl",)),
     (AnswerKind.LOAD_REPORT, ("systemResourceUsage",)),
+    (AnswerKind.LOAD_REPORT, ("lastStats",)),
     (AnswerKind.POLICIES, ("bundles", "replication_clusters")),
     (AnswerKind.POLICIES, ("bundles", "auth_policies")),
     (AnswerKind.INTERNAL_STATS, ("entriesAddedCounter",)),

@@ -20,6 +20,7 @@ class _CursorWire(msgspec.Struct):
     subscriptionHavePendingRead: bool | None = None
     waitingReadOp: bool | None = None
     pendingReadOps: Count | None = None
+    numberOfEntriesSinceFirstNotAckedMessage: Count | None = None
 
 
 class _LedgerWire(msgspec.Struct):
@@ -51,6 +52,7 @@ def decode_internal_stats(data: bytes, source: str = "", path: str = "$") -> Dec
             cursor.subscriptionHavePendingRead,
             cursor.waitingReadOp,
             cursor.pendingReadOps,
+            cursor.numberOfEntriesSinceFirstNotAckedMessage,
         )
         for name, cursor in wire.cursors.items()
     }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from engine.admin.facts import Count, LoadReport, Rate, WrittenLoad
 from engine.admin.mended_reports import Mending, members_of, quoted_numbers
@@ -17,7 +18,9 @@ from engine.balance.limits import BundleStats
 from engine.bundles.boundaries import parse_range
 from engine.errors import Decoded, Problem, Rejection
 from engine.names import refuse_bundle
+from engine.text import counted, joined
 
+LACKING: Final = "what is computed takes 0 there; save the whole answer"
 TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgRateOut")
 
 
@@ -39,10 +42,14 @@ class BundleStatsWire(msgspec.Struct, gc=False):
     topics: Count = 0
     producerCount: Count = 0
     consumerCount: Count = 0
-    msgRateIn: Rate = 0.0
-    msgRateOut: Rate = 0.0
-    msgThroughputIn: Rate = 0.0
-    msgThroughputOut: Rate = 0.0
+    msgRateIn: Rate | UnsetType = UNSET
+    msgRateOut: Rate | UnsetType = UNSET
+    msgThroughputIn: Rate | UnsetType = UNSET
+    msgThroughputOut: Rate | UnsetType = UNSET
+
+    @property
+    def rates(self) -> tuple[float | UnsetType, ...]:
+        return self.msgRateIn, self.msgRateOut, self.msgThroughputIn, self.msgThroughputOut
 
 
 class _ReportWire(msgspec.Struct):
@@ -87,11 +94,18 @@ def _bundle(name: str, stats: BundleStatsWire) -> BundleStats:
         stats.topics,
         stats.producerCount,
         stats.consumerCount,
-        stats.msgRateIn,
-        stats.msgRateOut,
-        stats.msgThroughputIn,
-        stats.msgThroughputOut,
+        *(0.0 if rate is UNSET else rate for rate in stats.rates),
     )
+
+
+def _what_is_missing(wire: _LoadWire, source: str, path: str) -> Iterator[Problem]:
+    """What every broker writes and a report cut by hand may lack; load managers cannot do without it."""
+    lacking = [name for name in _RESOURCES if getattr(wire, name) is _UNUSED]
+    if lacking:
+        yield Problem(source, path, f"lacks {joined(lacking)}", LACKING)
+    bundles = sum(UNSET in stats.rates for stats in wire.lastStats.values())
+    if bundles:
+        yield Problem(source, child(path, "lastStats"), f"has no rates of {counted(bundles, 'bundle')}", LACKING)
 
 
 class _ResourceWire(msgspec.Struct, frozen=True):
@@ -167,6 +181,7 @@ def decode_broker_load(
             problems.append(Problem(source, child(path, member), reason, "it is taken as 0"))
         return ResourceUsage(max(read.usage, 0.0), read.limit)
 
+    problems += _what_is_missing(wire, source, path)
     stats, faults = _valid_bundles(wire.lastStats, source, path)
     names = wire.bundles or tuple(bundle.bundle for bundle in stats)
     invalid = {at: refusal.message for at, bundle in enumerate(names) if (refusal := refuse_bundle(bundle)) is not None}
@@ -219,11 +234,13 @@ def _mended(members: Mapping[str, Any], mending: Mending, path: str) -> _LoadWir
     for member, names in read.items():
         for name in names:
             setattr(wire, name, member(members, name, path))
-    for name in ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut"):
-        setattr(wire, name, resource(name))
+    for name in _RESOURCES:
+        if name in members:
+            setattr(wire, name, resource(name))
     return wire
 
 
+_RESOURCES: Final = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 _RATES: Final = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut")
 _TEXTS: Final = (
     "brokerId", "webServiceUrl", "webServiceUrlTls", "pulsarServiceUrl", "name", "brokerVersionString",

@@ -22,7 +22,7 @@ from engine.admin.mended_reports import quoted_numbers
 from engine.admin.requests import request_of_path
 from engine.admin.text import malformed, value_problem
 from engine.errors import Decoded, Problem
-from engine.text import moment_ms
+from engine.text import counted, moment_ms
 
 if TYPE_CHECKING:
     from engine.balance.limits import BundleStats
@@ -134,7 +134,7 @@ def usage_of_text(data: bytes) -> MeasuredUsage | None:
 def bundle_stats_of(loaded: BrokerStats) -> tuple[BundleStats, ...]:
     """The statistics of bundles as sums over their loaded topics, in the order of the list. O(topics).
 
-    A number that a topic's statistics lack adds nothing, as in the sums of a broker that has not measured it.
+    A number that a topic's statistics lack adds nothing; ``MeasuredLoads`` says so.
     """
     from engine.balance.limits import BundleStats
 
@@ -221,7 +221,7 @@ class MeasuredLoads(Struct):
     ) -> tuple[str, WrittenLoad] | None:
         if answers.metrics is None:
             return None
-        from engine.admin.load_reports import broker_id
+        from engine.admin.load_reports import LACKING, broker_id
         from engine.balance.brokers import ResourceUsage, report_of
         from engine.balance.settings import EXTENSIBLE_CLASS
 
@@ -239,6 +239,14 @@ class MeasuredLoads(Struct):
             return None
         loaded = answers.loaded()
         problems += loaded.problems
+        lacking = sum(
+            topic.msg_rate_in_msgs_per_sec is None or topic.msg_rate_out_msgs_per_sec is None
+            for topic in loaded.good.topics.values()
+        )
+        if lacking:
+            problems.append(
+                Problem(name, "$", f"the list of topics has no rates of {counted(lacking, 'topic')}", LACKING)
+            )
         measured = usage.good
 
         def share(percent: float) -> ResourceUsage:

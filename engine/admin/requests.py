@@ -31,7 +31,15 @@ TOPIC_POLICIES: Final = (
     "maxProducers",
 )
 """Policies of a topic that explain why nothing arrives; with ``?applied=true`` the answer is the limit in force."""
+TOPIC_ANSWERS: Final = (*TOPIC_POLICIES, "retention", "messageTTL", "subscriptions")
+"""Answers about a topic that only the request tells from other JSON; ``record`` asks for the policies above."""
 NAMESPACE_POLICIES: Final = {
+    "backlogQuotaMap": "backlog_quota_map",
+    "dispatchRate": "topicDispatchRate",
+    "subscriptionDispatchRate": "subscriptionDispatchRate",
+    "retention": "retention_policies",
+    "messageTTL": "message_ttl_in_seconds",
+    "subscriptionExpirationTime": "subscription_expiration_time_minutes",
     "maxUnackedMessagesPerConsumer": "max_unacked_messages_per_consumer",
     "maxUnackedMessagesPerSubscription": "max_unacked_messages_per_subscription",
     "maxProducersPerTopic": "max_producers_per_topic",
@@ -187,7 +195,7 @@ def _about_topics(method: str, domain: str, namespace: str, rest: list[str], que
             return AdminRequest(method, what, f"{domain}://{namespace}/{topic}", namespace, "", query)
         case [topic, "partitioned-internalStats"]:
             return AdminRequest(method, "partitioned-internalStats", f"{domain}://{namespace}/{topic}", namespace)
-        case [topic, what] if what in TOPIC_POLICIES:
+        case [topic, what] if what in TOPIC_ANSWERS:
             return AdminRequest(method, what, f"{domain}://{namespace}/{topic}", namespace, "", query)
     return AdminRequest(method, "", "", namespace, "", query)
 

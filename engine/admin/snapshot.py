@@ -32,7 +32,7 @@ from engine.admin.requests import (
     NAMELESS,
     NAMESPACE_POLICIES,
     SCENARIO_NAME,
-    TOPIC_POLICIES,
+    TOPIC_ANSWERS,
     AdminRequest,
     Naming,
     configuration_of,
@@ -228,7 +228,7 @@ class AnswerCollector:
 
     def _is_policy(self, request: AdminRequest | None, file: AnswerFile) -> bool:
         """Take the answer about one policy of a topic or a namespace, which can be a bare number or empty."""
-        if request is None or request.what not in (*(TOPIC_POLICIES if request.topic else ()), *NAMESPACE_POLICIES):
+        if request is None or request.what not in (*(TOPIC_ANSWERS if request.topic else ()), *NAMESPACE_POLICIES):
             return False
         data, _ = plain_json(file.data, file.name, limit=self._limit_bytes)
         try:
@@ -348,7 +348,7 @@ class AnswerCollector:
             topic = naming.topic(name) or topic_inside(data)
             if topic is None:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
-                self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
+                self.problems.append(Problem(name, "$", WITHOUT_TOPIC, advice))
                 if not self._keeps_nameless:
                     self.problems += raw_object(data, name)[1] or unread_faults(data, name)
                     self.set_aside += 1
@@ -458,6 +458,7 @@ class AnswerCollector:
         return bounded(snapshot)
 
 
+WITHOUT_TOPIC: Final = "the answer does not say which topic it is about"
 _ASK_AGAIN: Final = "mend what it names, and ask again"
 _LISTS: Final = (AnswerKind.OTHER, AnswerKind.TOPIC_LIST)
 """Kinds as which a list of brokers may be recognised: only its name says what it is."""

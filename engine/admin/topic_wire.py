@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from engine.admin.facts import NOT_REPORTED, Count, Counter, NotReported, Rate, SubscriptionFacts
+from engine.admin.facts import NOT_REPORTED, Count, Counter, NotReported, Rate, ReplicatorFacts, SubscriptionFacts
 from engine.admin.text import WHOLE_CHECK_BYTES, without_nulls
 from engine.bundles.boundaries import FULL_UPPER_BOUND, parse_range
 from engine.errors import Rejection
@@ -54,6 +54,7 @@ class TopicWire(msgspec.Struct):
     waitingPublishers: Count = 0
     lastPublishTimeStamp: Counter = 0
     ongoingTxnCount: Count = 0
+    replication: dict[str, ReplicatorFacts] = {}
 
     @property
     def producers(self) -> int | None:

@@ -322,6 +322,7 @@ def _decode_topic(
         waiting_publishers=wire.waitingPublishers,
         last_publish_ms=wire.lastPublishTimeStamp,
         open_transactions=wire.ongoingTxnCount,
+        replicators=tuple([replace(one, cluster=name) for name, one in wire.replication.items()]),
         publisher_entries=wire.publishers if answer.publishers else (),
     )
     return facts, repeated

@@ -89,17 +89,17 @@ RATES_UNKNOWN: Final = "RatesUnknown"
 
 def refused_without_rates(state: ClusterState, numbers: NDArray[np.int32] | Rows, algorithm: str) -> Rejection | None:
     """Why an algorithm that compares rates cannot be computed for these partitions; None where it can."""
-    lacking = lacking_rates(state, numbers) if algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE else 0
+    lacking = int(lacking_rates(state, numbers).sum()) if algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE else 0
     if not lacking:
         return None
     text = f"{algorithm} compares rates, which the statistics of {counted(lacking, 'topic')} in the bundle lack"
     return Rejection(RATES_UNKNOWN, f"{text}: it cannot be computed; give whole statistics", "algorithm")
 
 
-def lacking_rates(state: ClusterState, numbers: NDArray[np.int32] | Rows) -> int:
-    """How many of these partitions have statistics without one of their rates."""
-    lacking = np.isnan(state.loads.rates.take(numbers, axis=1)).any(axis=0)
-    return int((lacking if state.loads.known is None else lacking & state.loads.known[numbers]).sum())
+def lacking_rates(state: ClusterState, numbers: NDArray[np.int32] | Rows) -> NDArray[np.bool_]:
+    """Whether each of these partitions has statistics without one of their rates."""
+    lacking: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(state.loads.rates.take(numbers, axis=1)))
+    return lacking if state.loads.known is None else lacking & state.loads.known[numbers]
 
 
 def _groups(state: ClusterState, numbers: Rows) -> NDArray[np.int64]:

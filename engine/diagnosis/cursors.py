@@ -13,6 +13,7 @@ from engine.admin.moments import Moment
 from engine.diagnosis.causes.pace import IDLE
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
 from engine.diagnosis.release import release_seen
+from engine.diagnosis.replicating import REPLICATOR
 from engine.diagnosis.seen import NOBODY, is_internal
 from engine.names import namespace_of
 from engine.text import counted, shell_line
@@ -52,12 +53,14 @@ def _cause(topic: str, name: str, ledger: LedgerFacts, before: LedgerFacts | Non
     left, unread = ledger.entries_left(name), ledger.entries_unread(name)
     stats = shell_line("pulsar-admin", "topics", "stats", topic)
     if left == 0:
+        end = "waitingReadOp" if ledger.last_confirmed_entry is None else "lastConfirmedEntry"
         return Cause(
             IDLE, Verdict.FINE, "nothing waits: by its cursor every entry is acknowledged", topic,
-            numbers=(("entries_left", 0),), fields=("markDeletePosition", "lastConfirmedEntry"),
+            numbers=(("entries_left", 0),),
+            fields=("markDeletePosition", end),
         )  # fmt: skip
-    is_written = ledger.last_confirmed_entry is not None
-    counts = (("entries_left", left), ("unread", unread), ("in_hands", None if is_written else _in_hands(name, ledger)))
+    is_written, held = ledger.end_for(name) is not None, ledger.cursors[name].in_hands
+    counts = (("entries_left", left), ("unread", unread), ("in_hands", None if is_written else held))
     numbers = [(key, count) for key, count in counts if count is not None]
     return Cause(
         CURSORS_ONLY,
@@ -73,11 +76,15 @@ def _cause(topic: str, name: str, ledger: LedgerFacts, before: LedgerFacts | Non
 
 def _shown(name: str, ledger: LedgerFacts, before: LedgerFacts | None) -> Iterator[str]:
     cursor, left, unread = ledger.cursors[name], ledger.entries_left(name), ledger.entries_unread(name)
-    if ledger.last_confirmed_entry is None:
-        held = _in_hands(name, ledger)
+    if ledger.end_for(name) is None:
+        held = cursor.in_hands
         yield "how far the topic is written is not in the answer"
-        if held is not None:
-            yield f"up to {counted(held, 'entry')} {'was' if held == 1 else 'were'} read and not acknowledged"
+        if held:
+            yield f"up to {counted(held, 'entry', 'was', 'were')} read and not acknowledged"
+        elif held == 0:
+            yield "all that was read is acknowledged"
+        if cursor.has_pending_read and cursor.waits_for_entries is False and cursor.pending_reads == 0:
+            yield "its dispatcher waits for a read, and the cursor has none under way"
     else:
         behind = "entries of earlier ledgers" if left is None else f"up to {counted(left, 'entry')}"
         yield f"{behind} behind markDeletePosition are not acknowledged"
@@ -85,15 +92,9 @@ def _shown(name: str, ledger: LedgerFacts, before: LedgerFacts | None) -> Iterat
         yield "all of them were read" if not unread else f"{unread:,} were not read"
     if unread and cursor.waits_for_entries is not None and cursor.pending_reads is not None:
         yield "the cursor has a read under way" if cursor.pending_reads else "the cursor has no read of them under way"
+    if name.startswith(REPLICATOR):
+        yield f"it is the cursor of the replication to {name.removeprefix(REPLICATOR)}"
     old = None if before is None else before.cursors.get(name)
     if old is not None and old.read_position is not None and cursor.read_position is not None:
         moved = old.read_position != cursor.read_position or old.mark_delete_position != cursor.mark_delete_position
         yield "it moved between the moments" if moved else "it did not move between the moments"
-
-
-def _in_hands(name: str, ledger: LedgerFacts) -> int | None:
-    """Entries between mark-delete and read position; None where one is unknown, or in an earlier ledger."""
-    marked, read = ledger.cursors[name].mark_delete_position, ledger.cursors[name].read_position
-    if marked is None or read is None or marked.ledger != read.ledger:
-        return None
-    return max(0, read.entry - marked.entry - 1)

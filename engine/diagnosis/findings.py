@@ -17,6 +17,7 @@ from engine.diagnosis.model import Cause, Diagnosis, KnownBug, RuledOut, Value, 
 from engine.diagnosis.placed import NO_STATISTICS
 from engine.diagnosis.producing import HOT_PARTITION
 from engine.diagnosis.release import JudgedRelease
+from engine.diagnosis.replicating import REPLICATION
 from engine.diagnosis.seen import parent_of
 from engine.diagnosis.sums import SUMS_ONLY
 from engine.diagnosis.why import DECIDERS
@@ -33,7 +34,7 @@ SEVERITIES: Final[Mapping[Verdict, Severity]] = {
 _UNEVEN: Final = frozenset(
     {failover.IDLE, slots.FEW_KEYS, slots.NO_SLOTS, slots.BATCHES, in_hands.NEWCOMER, counts.COUNTS}
 )
-_SLOW: Final = frozenset({pace.RATE_LIMITED, pace.HOT_KEY, pace.SLOW_CONSUMER, pace.REDELIVERY})
+_SLOW: Final = frozenset({pace.RATE_LIMITED, pace.HOT_KEY, pace.SLOW_CONSUMER, pace.REDELIVERY, pace.DROPPED})
 _HARMLESS: Final = frozenset(
     {
         pace.DELAYED,
@@ -66,6 +67,7 @@ CAUSE_RULES: Final = (
         if decider.id not in _HARMLESS
     ),
     CauseRule(HOT_PARTITION, "one partition gets what the others do not", Severity.WARNING),
+    CauseRule(REPLICATION, "entries wait for another cluster, whose replicator sends nothing", Severity.ERROR),
     CauseRule(UNEXPLAINED, "messages wait, and no answer shows why", Severity.INFO),
     CauseRule(NOT_REPORTED, "the answer lacks what nearly every cause is read from", Severity.INFO),
     CauseRule(SUMS_ONLY, "messages wait, and sums do not say at which partition", Severity.INFO, "partitioned-stats"),

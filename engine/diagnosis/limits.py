@@ -124,7 +124,7 @@ class Limits(Struct, frozen=True):
         ]
         # The applied value does not say who set it.
         in_namespace = self._of_namespace(topic, "topicDispatchRate" if policy == "dispatchRate" else policy)
-        by_namespace = isinstance(in_namespace, dict) and applied in in_namespace.values()
+        by_namespace = isinstance(in_namespace, dict) and applied in (in_namespace, *in_namespace.values())
         by = NAMESPACE_POLICY if by_namespace else TOPIC_POLICY
         return Setting(policy, " and ".join(limits) or None, None, by if limits else "")
 

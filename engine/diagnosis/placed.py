@@ -12,12 +12,14 @@ from typing import Final
 from engine.admin.facts import Snapshot
 from engine.admin.moments import Moment
 from engine.diagnosis.model import Cause, Diagnosis, Numbers, Verdict
+from engine.diagnosis.policies import said_by_policies
 from engine.diagnosis.seen import NOBODY, parent_of
 from engine.names import namespace_of
 from engine.text import counted, joined, shell_line
 
 NO_STATISTICS: Final = "no_statistics"
 _FEW: Final = 3
+_MOST_SAID: Final = 8
 
 
 def without_any_statistics(moments: Sequence[Moment]) -> list[Diagnosis]:
@@ -58,16 +60,19 @@ def _shown(snapshot: Snapshot, owners: dict[str, str], names: Sequence[str]) -> 
         most = Counter(owners.values()).most_common()
         at = joined([f"{count:,} at {url}" for url, count in most], _FEW)
         yield f"{counted(len(owners), 'topic')} (partitions count singly) {_have(len(owners))} an owner: {at}"
-    unowned = len(names) - len(owners)
+    unowned = len(names) - len(owners.keys() | snapshot.topic_policies.keys())
     if unowned:
         yield f"{counted(unowned, 'topic')} {_have(unowned)} a name{' alone' if not owners else ', and no owner here'}"
     for namespace, known in list(snapshot.bundles.items())[:_FEW]:
         yield f"{namespace} has {counted(len(known.ranges), 'bundle')}"
     if snapshot.living is not None:
         yield f"{counted(len(snapshot.living[1]), 'broker')} {'is' if len(snapshot.living[1]) == 1 else 'are'} alive"
-    policies = len(snapshot.namespace_policies) + sum(map(len, snapshot.topic_policies.values()))
-    if policies:
-        yield f"{counted(policies, 'answer')} {_have(policies)} policies"
+    said = list(said_by_policies(snapshot))
+    yield from said[:_MOST_SAID]
+    if len(said) > _MOST_SAID:
+        yield f"{counted(len(said) - _MOST_SAID, 'more policy')}"
+    elif not said and (snapshot.namespace_policies or snapshot.topic_policies):
+        yield "the policies have no limit"
 
 
 def _have(count: int) -> str:

@@ -29,7 +29,7 @@ STILL_AFTER_MS: Final = 10_000
 _AT_ONCE_MS: Final = 1_000
 """A message sent within this time after the last one was published is that one: the dispatcher was at the end."""
 SYSTEM_TOPICS: Final = ("__change_events", "__transaction_buffer_snapshot", "transaction_coordinator_assign")
-INTERNAL_SUBSCRIPTIONS: Final = ("__compaction",)
+INTERNAL_SUBSCRIPTIONS: Final = ("__compaction", "pulsar.dedup")
 
 
 class Reading(Struct, frozen=True):

@@ -41,6 +41,7 @@ from engine.diagnosis.model import (
     worst_first,
 )
 from engine.diagnosis.producing import hot_partitions
+from engine.diagnosis.replicating import replication_behind
 from engine.diagnosis.seen import (
     EXCLUSIVE,
     FAILOVER,
@@ -118,6 +119,7 @@ DECIDERS: Final = (
     Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew, also_quiet=True),
     Decider(pace.CATCHING_UP, "the backlog shrinks", _ALL, pace.catching_up),
     Decider(pace.KEEPING_UP, "what waits is on its way", _ALL, pace.keeping_up),
+    Decider(pace.DROPPED, "a topic that is not persistent drops messages", _ALL, pace.dropped, also_quiet=True),
     Decider(pace.IDLE, "nothing waits", _ALL, pace.idle, also_quiet=True),
 )  # fmt: skip
 """Among causes of one verdict this is their order: the one that explains more comes first."""
@@ -292,6 +294,7 @@ def without_statistics(moments: Sequence[Moment]) -> list[Diagnosis]:
 
     found = [
         *hot_partitions(moments),
+        *replication_behind(moments),
         *diagnosed_sums(moments),
         *diagnosed_metrics(moments),
         *diagnosed_cursors(moments),

@@ -49,6 +49,8 @@ _TOPIC_VERBS: Final = {
     "get-delayed-delivery": "delayedDelivery",
     "get-backlog-quotas": "backlogQuotaMap",
     "get-backlog-quota": "backlogQuotaMap",
+    "get-retention": "retention",
+    "get-message-ttl": "messageTTL",
 }
 _NAMESPACE_VERBS: Final = {
     "bundles": "bundles",
@@ -58,6 +60,13 @@ _NAMESPACE_VERBS: Final = {
     "get-max-unacked-messages-per-consumer": "maxUnackedMessagesPerConsumer",
     "get-max-unacked-messages-per-subscription": "maxUnackedMessagesPerSubscription",
     "get-max-producers-per-topic": "maxProducersPerTopic",
+    "get-backlog-quotas": "backlogQuotaMap",
+    "get-backlog-quota": "backlogQuotaMap",
+    "get-retention": "retention",
+    "get-message-ttl": "messageTTL",
+    "get-dispatch-rate": "dispatchRate",
+    "get-subscription-dispatch-rate": "subscriptionDispatchRate",
+    "get-subscription-expiration-time": "subscriptionExpirationTime",
 }
 _BROKER_STATS: Final = {
     "topics": "topics", "destinations": "topics", "load-report": "load-report", "monitoring-metrics": "metrics",

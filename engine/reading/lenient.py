@@ -96,6 +96,8 @@ _LITERALS: Final = {
 }  # fmt: skip
 _JSON_LITERALS: Final = ("true", "false", "null", "NaN", "Infinity")
 _VALUE_BEGINS: Final = re.compile(r"\s+\S|[\"'{\[(“‘]|[-\d]|(?:true|false|nil)\b|[\w.]{1,80}\{|map\[")
+_TITLE: Final = re.compile(r"[A-Za-z][\w -]{0,60}:[ \t]*\n\s*\"[^\"\n]{1,600}\"[ \t]*:[ \t]*\{")
+"""A line of words before a member of another answer, which this one does not reach."""
 _FOREIGN: Final = re.compile(r"[^\n]*(?:\n|$)")
 _GOES_ON: Final = re.compile(r"[ \t]*(?:[\"'“}\]),{\[]|(?:-?\d[\d.eE+-]*|true|false|null)[ \t]*,?[ \t\r]*(?:\n|$))")
 _MOST_FOREIGN: Final = 5
@@ -180,6 +182,8 @@ class Reader:
         if self._comment() or self._cut_mark(top):
             return True
         if top.bracket == "" and (self._begins_document() or _LABEL.match(self._text, self._at)):
+            return False
+        if self._quoted_keys and _TITLE.match(self._text, self._at):
             return False
         if top.is_list is None:
             top.is_list = not self._names_a_member()

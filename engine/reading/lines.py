@@ -30,7 +30,8 @@ def listed_topics(text: str) -> dict[str, str]:
         topic = topic_in(cells) if cells.startswith(("persistent://", "non-persistent://")) else ""
         rest = cells.removeprefix(topic).strip(" \t|│\"',:=") if topic else ""
         url = _URL.fullmatch(rest)
-        if topic and (not rest or url is not None or rest.isdigit() or rest in ("Y", "N")):
+        is_row = cells.removeprefix(topic).lstrip(" \t\"'").startswith(("|", "│"))
+        if topic and (not rest or url is not None or rest.isdigit() or is_row or rest in ("Y", "N")):
             found[topic] = url[0] if url is not None else ""
     return found if found and len(found) >= len(lines) * _LEAST_SHARE else {}
 
@@ -44,6 +45,16 @@ def listed_brokers(text: str) -> list[str]:
     lines = [line.strip(" \t|│\"',") for line in text.splitlines() if not _BORDER.fullmatch(line)]
     brokers = [line for line in lines if _BROKER.fullmatch(line)]
     return brokers if brokers and len(brokers) >= len(lines) * _LEAST_SHARE else []
+
+
+def listed_words(text: str) -> list[str]:
+    """Return the names that lines consist of, one each; [] where a line has more.
+
+    >>> listed_words('"billing"\\naudit\\n'), listed_words("Topic not found")
+    (['billing', 'audit'], [])
+    """
+    lines = [line.strip(" \t|│\"',") for line in text.splitlines() if not _BORDER.fullmatch(line)]
+    return [] if any(len(line.split()) > 1 for line in lines) else lines
 
 
 def address(text: str) -> str:

@@ -40,6 +40,8 @@ _FORMS: Final = (
     (r"^\{MsgRateIn:\S+ Msg", "is a struct as Go prints it for debugging", "print it as JSON (json.Marshal)"),
     (r"^json(?:\.\w+|\[)[^\n]* = ", "is an answer that gron took apart", "give what gron --ungron makes of it"),
     (r"^#!", "is a script", "give what it prints"),
+    (r"(?:^\s*\"\w{1,60}\"[ \t]*:[ \t]*[-\d.]{1,40},?[ \t]*\n){3}", "is single lines of answers, as grep prints them",
+     "give the whole answers: lines alone do not say whose they are"),
     (r"^-----BEGIN ", "is a key or a certificate", _STATISTICS),
     (r"^(?:HTTP/\d(?:\.\d)? )(?:4|5)\d\d", "is an error of HTTP", "ask again with a role that may read"),
     (r"^(?:Reason: |HTTP 4\d\d |HTTP 5\d\d )|PulsarAdminException", "is an error of the admin tool",

@@ -49,7 +49,10 @@ def _below(value: Any, names: Mapping[str, str], *, is_map: bool) -> Any:
 
 def is_subscription(value: object) -> bool:
     """Whether a value has what only a subscription of statistics has."""
-    return isinstance(value, Mapping) and "msgBacklog" in value and ("consumers" in value or "type" in value)
+    return isinstance(value, Mapping) and "msgBacklog" in value and not _OF_SUBSCRIPTIONS.isdisjoint(value)
+
+
+_OF_SUBSCRIPTIONS: Final = frozenset({"consumers", "type", "blockedSubscriptionOnUnackedMsgs"})
 
 
 def is_cursor(value: object) -> bool:

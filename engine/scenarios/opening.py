@@ -19,6 +19,7 @@ from engine.admin.facts import BundleList, Snapshot, total, unacked_of
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
 from engine.admin.moments import Moment, combined, read_moments
 from engine.admin.partitions import bounded
+from engine.admin.snapshot import WITHOUT_TOPIC
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.owners import active_consumers
 from engine.cluster.scalable.state import ScalableTopic
@@ -100,16 +101,7 @@ def open_snapshot(
         from engine.admin.load_reports import all_bundles
 
         if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
-            give = "give topic statistics (partitioned-stats, stats or broker-stats/topics)"
-            if snapshot.metered or snapshot.sums:
-                proof = "metrics" if snapshot.metered else "sums over partitions"
-                give = (
-                    f"what {proof} prove is said by ringside why and ringside lint; for a picture give"
-                    " partitioned-stats --per-partition, stats or broker-stats/topics"
-                )
-            raise InputError(
-                f"{snapshot.source}: the answers have neither topics nor bundles; {give}", snapshot.problems
-            )
+            raise _nothing_to_open(snapshot)
         snapshot = structs.replace(snapshot, bundles=_bundles_of_reports(snapshot))
         notes.append(Notice(LOAD_REPORTS_ALONE, "load reports alone: bundles with their rates, but no topic is known"))
     notes += _hidden_topics(snapshot, topics)
@@ -212,6 +204,22 @@ def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
         parent = parsed.partitioned_topic
         counts[parent] = max(counts.get(parent, 0), parsed.partition_index + 1)
     return tuple(Topic(name, partitions) for name, partitions in counts.items())
+
+
+def _nothing_to_open(snapshot: Snapshot) -> InputError:
+    """Why there is no picture of answers without topics and bundles, and what to give."""
+    give = "give topic statistics (partitioned-stats, stats or broker-stats/topics)"
+    if snapshot.metered or snapshot.sums:
+        proof = "metrics" if snapshot.metered else "sums over partitions"
+        give = (
+            f"what {proof} prove is said by ringside why and ringside lint; for a picture give"
+            " partitioned-stats --per-partition, stats or broker-stats/topics"
+        )
+    has = "the answers have neither topics nor bundles"
+    if any(problem.reason == WITHOUT_TOPIC for problem in snapshot.problems):
+        has = "the answers do not say which topic they are about"
+        give = "name it with --topic persistent://TENANT/NAMESPACE/TOPIC; ringside why and lint need no name"
+    return InputError(f"{snapshot.source}: {has}; {give}", snapshot.problems)
 
 
 def _hidden_topics(snapshot: Snapshot, topics: Sequence[Topic]) -> list[Notice]:

@@ -25,7 +25,7 @@ from engine.admin.namespaces import (
     living_brokers,
 )
 from engine.admin.ownership_policies import OwnershipPolicies
-from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, scenario_facts
+from engine.admin.requests import ANTI_AFFINITY, TOPIC_ANSWERS, AdminRequest, Naming, scenario_facts
 from engine.admin.text import SET_ASIDE, WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
@@ -52,7 +52,7 @@ _BY_TOPIC: Final = {
 }
 """Kinds that do not name their topic, and those that do."""
 _NOT_ANSWERS: Final = (AnswerKind.NO_JSON, AnswerKind.OTHER)
-_WITHOUT_FORM: Final = (*TOPIC_POLICIES, ANTI_AFFINITY, "lookup-bundle", "version")
+_WITHOUT_FORM: Final = (*TOPIC_ANSWERS, ANTI_AFFINITY, "lookup-bundle", "version")
 """Answers that can be a bare number, a text or empty, and that no table uses."""
 _RULES_OF_SHEDDING: Final = (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO)
 _WITH_METRICS: Final = (AnswerKind.BROKER_STATS_TOPICS, AnswerKind.OWNED_NAMESPACES)

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from engine.admin.kinds import SCALABLE_KINDS, AnswerKind
-from engine.admin.requests import TOPIC_POLICIES, AdminRequest
+from engine.admin.requests import TOPIC_ANSWERS, AdminRequest
 from engine.admin.text import raw_object
 from engine.errors import Problem
 from engine.names import namespace_of
@@ -65,7 +65,7 @@ def keep_answer(
                 _keep(rows, namespace, _document(topics), name)
     elif kind in _OF_ALL:
         _keep(rows, EVERYWHERE, data, name)
-    elif kind in _OF_TOPICS or (request is not None and request.what in TOPIC_POLICIES):
+    elif kind in _OF_TOPICS or (request is not None and request.what in TOPIC_ANSWERS):
         known = namespace_of(about) or (request.namespace if request is not None else "") or about
         namespaces = [known] if "/" in known else sorted(named)
         if len(namespaces) <= MOST_NAMESPACES:

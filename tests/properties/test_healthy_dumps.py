@@ -14,10 +14,14 @@ from typing import Any, Final
 
 import pytest
 
+from engine.admin.client_facts import client_facts
 from engine.admin.files import AnswerFile
 from engine.admin.moments import read_moments
 from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.why import why
+from engine.lint import Finding, Severity, lint
+from engine.scenarios.linting import reported_facts
+from engine.scenarios.opening import open_moments
 
 DUMPS: Final = 200
 START_MS: Final = 1_795_340_880_000
@@ -159,7 +163,7 @@ def without(value: Any, names: tuple[str, ...]) -> Any:
     return {name: without(inner, names) for name, inner in value.items() if name not in names}
 
 
-def dump(seed: int, moments: int) -> list[Diagnosis]:
+def files_of(seed: int, moments: int) -> list[AnswerFile]:
     rng = random.Random(seed)
     topics, older, with_cursors = topics_of(rng), rng.random() < 0.3, rng.random() < 0.5
     files = []
@@ -173,7 +177,18 @@ def dump(seed: int, moments: int) -> list[Diagnosis]:
             files.append(AnswerFile(f"{path}/stats.json", json.dumps(shown).encode()))
             if with_cursors and topic.came:
                 files.append(AnswerFile(f"{path}/internalStats.json", json.dumps(topic.internal()).encode()))
-    return why(read_moments(*files))
+    return files
+
+
+def dump(seed: int, moments: int) -> list[Diagnosis]:
+    return why(read_moments(*files_of(seed, moments)))
+
+
+def findings_of(seed: int) -> list[Finding]:
+    files = files_of(seed, 1)
+    moments = read_moments(*files)
+    state, snapshot = open_moments(moments).state, moments[-1].snapshot
+    return [*lint(state, reported_facts(snapshot, state, client_facts(*files)))]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +204,11 @@ def test_healthy_dumps_are_called_nothing_else(moments: int, is_right: Callable[
         if not is_right(row)
     ]
     assert wrong == []
+
+
+def test_the_doctor_has_nothing_to_warn_of_in_them() -> None:
+    found = [(seed, one.rule) for seed in range(DUMPS) for one in findings_of(seed) if one.severity > Severity.INFO]
+    assert found == []
 
 
 def test_the_dumps_are_of_all_types_and_of_busy_and_quiet_subscriptions() -> None:

@@ -174,6 +174,21 @@ def test_a_dashboard_has_null_for_rates_that_no_answer_has(run: Run, tmp_path: P
         assert (namespace["msgs_per_sec"] is None) is (total is None)
 
 
+def test_a_forecast_has_null_for_rates_that_no_answer_has(run: Run, tmp_path: Path) -> None:
+    names = [f"persistent://t/n/x-partition-{at}" for at in range(4)]
+    rates = {"msgRateOut": 1.0, "msgThroughputIn": 1.0, "msgThroughputOut": 1.0}
+    (tmp_path / "a.json").write_text(json.dumps(
+        {name: {"subscriptions": {}, "publishers": [], "msgRateIn": 4.0, **(rates if at else {})}
+         for at, name in enumerate(names)}
+    ))  # fmt: skip
+    (tmp_path / "t-n-bundles.json").write_text(json.dumps({"boundaries": ["0x00000000", "0x80000000", "0xffffffff"]}))
+    document = json.loads(run("forecast", ".", "--json").out)
+    jsonschema.validate(document, schema_of("bundles"))
+    assert ([each["error"] for each in document["problems"]], document["msgs_per_sec"]) == (["RatesUnknown"], None)
+    rows = {row["bundle"]: (row["topics"], row["msgs_per_sec"], row["bytes_per_sec"]) for row in document["now"]}
+    assert rows == {"0x00000000_0x80000000": (2, None, None), "0x80000000_0xffffffff": (3, 10.0, 4.0)}
+
+
 def test_a_diagnosis_without_a_backlog_has_none(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(LACKING))
     document = json.loads(run("why", "a.json", "--all", "--json").out)

@@ -178,12 +178,113 @@ def test_147_permits_that_fall_while_the_backlog_grows(run: Run, tmp_path: Path)
     assert (apart["moments"], apart["topics"]) == (1, 2)
 
 
+LOWERED: Final = topic(
+    "Shared", 36_822, [consumer("a", 6, 10_001, blockedConsumerOnUnackedMsgs=True, **counted(10_002))],
+    unackedMessages=10_001, msgOutCounter=1_106_459, msgRateOut=169.6, lastAckedTimestamp=0,
+)  # fmt: skip
+DRAINS: Final = {
+    "type": "Key_Shared", "msgBacklog": 60,
+    "consumers": [
+        consumer("c1", 70, 30, drainingHashes=[{"hash": 2_862, "unackMsgs": 2, "blockedAttempts": 5}],
+                 keyHashRangeArrays=[[12_000, 65_535]]),
+        consumer("c2", 100, keyHashRangeArrays=[[0, 11_999]], drainingHashes=[]),
+    ],
+}  # fmt: skip
+"""A subscription without msgInReplay."""
+DROPS: Final = topic("Exclusive", 0, [consumer("a", 959, **counted(41))], msgOutCounter=41, activeConsumerName="a",
+                     msgDropRate=0.37, of_topic={"msgInCounter": 78})  # fmt: skip
+READER: Final = {
+    "markDeletePosition": "19:187", "readPosition": "24:427", "waitingReadOp": False, "pendingReadOps": 0,
+    "numberOfEntriesSinceFirstNotAckedMessage": 744_993, "subscriptionHavePendingRead": True, "state": "Uninitialized",
+}  # fmt: skip
+AT_END: Final = {"markDeletePosition": "546:690", "readPosition": "546:691", "waitingReadOp": True, "pendingReadOps": 0}
+CUT_STATS: Final = (
+    'stats:\n"lane" : {\n  "msgRateOut" : 0.0,\n  "msgBacklog" : 1150,\n'
+    '  "blockedSubscriptionOnUnackedMsgs" : false,\n  "msgDelayed" : 0,\n\nstats-internal:\n\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "numbers"),
+    [
+        pytest.param(shown(LOWERED), "consumer_unacked_limit", {"limit_at_most": 20_002, "unacked": 10_001},
+                     id="21104: stopped far below the default, so another limit is in force"),
+        pytest.param(shown(DRAINS), "keyshared_draining", {"in_replay": None, "worst_slot": 2_862},
+                     id="23429: what waits in replay is not in the answer"),
+        pytest.param(shown(DROPS), "messages_dropped", {"dropped_msgs_per_sec": 0.37}, id="18894: messages are lost"),
+        pytest.param(shown({"reader-1": READER}), "cursors_only", {"in_hands": 744_992},
+                     id="14869: a reader over several ledgers"),
+        pytest.param(f"{CUT_STATS}{shown({'lane': AT_END})[1:-2]}", "counts_do_not_add_up", {"entries_left": 0},
+                     id="8928: a cursor that waits at the end, below statistics cut in the middle"),
+    ],
+)  # fmt: skip
+def test_what_a_thread_says_in_numbers(
+    run: Run, tmp_path: Path, text: str, cause: str, numbers: dict[str, float | None]
+) -> None:
+    first = first_of(run, tmp_path, text, code=1)["causes"][0]
+    assert (first["id"], {name: first["numbers"].get(name) for name in numbers}) == (cause, numbers)
+    assert "maxUnackedMessagesOnConsumer" not in first["fields"]
+
+
+def test_a_cursor_that_waits_at_the_end_has_nothing_left(run: Run, tmp_path: Path) -> None:
+    first = first_of(run, tmp_path, shown({"lane": AT_END}), code=0)["causes"][0]
+    assert (first["id"], first["fields"]) == ("fine_idle", ["markDeletePosition", "waitingReadOp"])
+    behind = {**AT_END, "markDeletePosition": "546:600"}
+    first = first_of(run, tmp_path, shown({"lane": behind}), code=1)["causes"][0]
+    assert (first["id"], first["numbers"]["entries_left"]) == ("cursors_only", 90)
+
+
+def _replicated(backlog: int, **more: Any) -> Answer:
+    west = {"msgRateIn": 1_410.8, "msgRateOut": 0.0, "replicationBacklog": backlog, "connected": False, **more}
+    return {"msgRateIn": 1_410.8, "publishers": [], "subscriptions": {}, "replication": {"west": west}}
+
+
+def test_6438_what_waits_for_another_cluster_is_not_nothing(run: Run, tmp_path: Path) -> None:
+    row = first_of(run, tmp_path, shown(_replicated(6_258_001)), code=1)
+    first = row["causes"][0]
+    assert (row["subscription"], row["type"], row["backlog"]) == ("pulsar.repl.west", "Replicator", 6_258_001)
+    assert (first["id"], first["verdict"], first["waiting"]) == ("replication_behind", "cannot_tell", 6_258_001)
+    lint = run("lint", "paste.txt", "--json")
+    assert [finding["rule"] for finding in json.loads(lint.out)["findings"]] == ["replication_behind"]
+    for answer in (_replicated(0), _replicated(9, connected=True, msgRateOut=5.0)):
+        assert first_of(run, tmp_path, shown(answer), code=0)["causes"][0]["id"] == "fine_no_subscription"
+    sends_nothing = first_of(run, tmp_path, shown(_replicated(9, connected=True)), code=1)["causes"][0]
+    assert sends_nothing["fields"] == ["replicationBacklog", "connected", "msgRateOut"]
+
+
+@pytest.mark.parametrize(("later", "verdict"), [(900, "blocks"), (700, "blocks"), (600, "cannot_tell")])
+def test_a_replicator_that_stays_behind_blocks(run: Run, tmp_path: Path, later: int, verdict: str) -> None:
+    command = "$ pulsar-admin topics stats persistent://a/b/c\n"
+    text = "".join(f"{command}{shown(_replicated(backlog))}\n" for backlog in (700, later))
+    row = first_of(run, tmp_path, text, code=1)
+    assert (row["moments"], row["causes"][0]["verdict"]) == (2, verdict)
+
+
+def test_47233_topics_that_a_loop_printed_with_its_own_numbers(run: Run, tmp_path: Path) -> None:
+    rows = [f'"persistent://a/b/dml_{at}" | Storage: {at}673680489 bytes | Backlog: 56171694 msgs' for at in range(3)]
+    loop = "$ for t in $(bin/pulsar-admin topics list a/b); do\n> echo $t\n> done\n"
+    first = first_of(run, tmp_path, loop + "\n".join(rows) + "\n", code=1)["causes"][0]
+    assert (first["id"], first["numbers"]) == ("no_statistics", {"topics": 3})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--once"], "--topic persistent://TENANT/NAMESPACE/TOPIC"), (["lint"], ""), (["explain"], "TOPIC paste.txt")],
+)
+def test_an_answer_without_its_topic_says_what_to_type(run: Run, tmp_path: Path, words: list[str], said: str) -> None:
+    (tmp_path / "paste.txt").write_text(shown(LOWERED))
+    ran = run(*words, "paste.txt") if words != ["--once"] else run("paste.txt", *words)
+    assert (ran.code == 2) is bool(said)
+    assert said in ran.err
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "cursor info: cursorsLedgerId: 1085466\nmarkDeleteLedgerId: 1009812\n",
         "$ pulsar-admin topics stats persistent://a/b/c\nTopic not found\n\nReason: Topic not found\n",
         '{"reason": "Namespace does not exist"}',
+        "$ grep Permits stats.txt\n" + '  "availablePermits" : 434,\n' * 3,
         "",
     ],
 )

@@ -289,6 +289,37 @@ def test_answers_without_statistics_say_what_they_prove_and_what_to_record(
     assert cause["fix"].endswith(command)
 
 
+@pytest.mark.parametrize(
+    ("command", "printed", "words"),
+    [
+        ("namespaces get-backlog-quotas acme/shop",
+         {"destination_storage": {"limit": -1, "limitSize": 10_737_418_240, "policy": "producer_exception"}},
+         ("10.7 GB", "(producer_exception)")),
+        ("topics get-backlog-quotas acme/shop/a", {"message_age": {"limitTime": 3600, "policy": "x"}}, ("3,600 s",)),
+        ("namespaces get-retention acme/shop", {"retentionTimeInMinutes": 4320, "retentionSizeInMB": -1}, ("4,320",)),
+        ("topicPolicies get-retention acme/shop/a", {"retentionTimeInMinutes": 0, "retentionSizeInMB": 0}, ("delete",)),
+        ("namespaces get-message-ttl acme/shop", 300, ("300 s",)),
+        ("namespaces get-subscription-expiration-time acme/shop", 90, ("90 min",)),
+        ("namespaces get-dispatch-rate acme/shop", {"dispatchThrottlingRateInMsg": 100, "ratePeriodInSecond": 2},
+         ("100 messages", "2 seconds")),
+        ("topics get-max-unacked-messages-on-consumer acme/shop/a", 0, ("no consumer stops",)),
+        ("topics get-max-unacked-messages-on-subscription acme/shop/a", 70, (" 70 ",)),
+        ("topics subscriptions acme/shop/a", "billing\naudit", ("billing and audit",)),
+        ("topics subscriptions acme/shop/a", '"billing"', ("billing",)),
+        ("topics subscriptions acme/shop/a", ["billing", "audit"], ("billing and audit",)),
+    ],
+)  # fmt: skip
+def test_a_policy_says_what_it_does(
+    run: Run, tmp_path: Path, command: str, printed: Any, words: tuple[str, ...]
+) -> None:
+    text = printed if isinstance(printed, str) else json.dumps(printed, indent=1)
+    (tmp_path / "x.txt").write_text(f"$ pulsar-admin {command}\n{text}\n$ \n")
+    ran = run("why", str(tmp_path / "x.txt"), "--json")
+    (cause,) = json.loads(ran.out)["causes"]
+    assert (ran.code, cause["id"], cause["fields"]) == (1, "no_statistics", ["policies"])
+    assert all(word in cause["what"] for word in words)
+
+
 def test_a_policy_that_is_asked_for_alone_is_the_limit_in_force() -> None:
     text = (
         "$ pulsar-admin namespaces get-max-unacked-messages-per-consumer acme/shop\n5000\n"
@@ -300,7 +331,7 @@ def test_a_policy_that_is_asked_for_alone_is_the_limit_in_force() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["namespaces get-retention acme/shop", "topics subscriptions acme/shop/a", "namespaces list acme"]
+    "command", ["namespaces get-retention acme/shop", "topics get-permissions acme/shop/a", "namespaces list acme"]
 )
 def test_what_a_known_command_prints_is_named_where_nothing_is_read_of_it(
     run: Run, tmp_path: Path, command: str

@@ -50,11 +50,12 @@ def draining(seen: SubscriptionSeen) -> Judgement:
             f" ({counted(held_back[waiter], 'blocked attempt')})"
             for waiter in natural(waiting_at)
         ]
+        replayed = dispatcher.sub.msg_in_replay
+        waits = "" if replayed is None else f" {counted(replayed, 'message', 'waits', 'wait')},"
         return Cause(
             DRAINING,
             Verdict.BLOCKS,
-            f"{', '.join(pairs) or joined(holders) + ' keeps slots from draining'};"
-            f" {counted(dispatcher.replay, 'message')} wait, worst slot {worst.hash}",
+            f"{', '.join(pairs) or joined(holders) + ' keeps slots from draining'};{waits} worst slot {worst.hash}",
             dispatcher.topic,
             blocked=tuple(consumer.name for consumer in dispatcher.consumers if consumer.name in waiting_at),
             by=holders,

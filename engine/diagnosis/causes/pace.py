@@ -104,7 +104,7 @@ def delayed(seen: SubscriptionSeen) -> Judgement:
             ),
             setting=seen.limits.of_broker("delayedDeliveryEnabled"),
             fix="wait; producers set deliverAfter and deliverAt",
-            fields=("msgDelayed", "msgBacklogNoDelayed"),
+            fields=("msgDelayed", "msgBacklog"),
         )
 
     return worst_of(seen, decide)
@@ -385,6 +385,26 @@ def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
 IDLE: Final = "fine_idle"
 KEEPING_UP: Final = "fine_keeping_up"
 CATCHING_UP: Final = "fine_catching_up"
+DROPPED: Final = "messages_dropped"
+
+
+def dropped(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether messages are lost: a topic that is not persistent keeps none for a consumer without permits."""
+    places = [(each, rate) for each in seen.dispatchers if (rate := each.sub.drop_rate_msgs_per_sec)]
+    if not places:
+        return "no message is dropped"
+    worst, most = max(places, key=lambda place: place[1])
+    lost = sum(rate for _, rate in places)
+    return Cause(
+        DROPPED,
+        Verdict.SLOWS,
+        f"{lost:,.2f} messages/s are dropped: what is not persistent is lost where no consumer has permits",
+        worst.topic,
+        topics=len(places),
+        numbers=(("dropped_msgs_per_sec", round(lost, 2)), ("most", round(most, 2))),
+        fix="give the consumers a larger receiver queue, or start more of them; a persistent topic loses nothing",
+        fields=("msgDropRate",),
+    )
 
 
 def idle(seen: SubscriptionSeen) -> Judgement:

@@ -96,7 +96,7 @@ def subscription_limit(seen: SubscriptionSeen) -> Judgement:
             setting=setting,
             fix=f"let {joined(holders)} acknowledge, or "
             + (f"check which limit it is: {look}" if far_below else f"raise the limit: {mend}"),
-            fields=("blockedSubscriptionOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnSubscription"),
+            fields=("blockedSubscriptionOnUnackedMsgs", "unackedMessages", *_read(setting, "OnSubscription")),
         )
 
     return worst_of(seen, decide)
@@ -114,28 +114,44 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
         names = tuple(consumer.name for consumer in stopped)
         unacked = max(consumer.unacked for consumer in stopped)
         waiting = dispatcher.replay or dispatcher.backlog - dispatcher.unacked
+        # A broker sends again from half the limit on, so the default cannot be in force far below that.
+        is_lower = setting.value is None and 0 < unacked < limit / 2
         command, higher = "set-max-unacked-messages-per-consumer", str(limit * 2)
         mend = shell_line("pulsar-admin", "namespaces", command, "-c", higher, seen.namespace)
+        ask = shell_line(
+            "pulsar-admin", "topicPolicies", "get-max-unacked-messages-on-consumer", "--applied", dispatcher.topic
+        )
         return Cause(
             KEY_SHARED_CONSUMER if dispatcher.sub.type == KEY_SHARED else SHARED_CONSUMER,
             Verdict.BLOCKS,
-            f"{joined(names)} got nothing more at {counted(unacked, 'unacknowledged message')} (limit {limit:,})",
+            f"{joined(names)} got nothing more at {counted(unacked, 'unacknowledged message')}"
+            + (
+                f": a limit of at most {2 * unacked:,} is set, not the default of {limit:,}"
+                if is_lower
+                else f" (limit {limit:,})"
+            ),
             dispatcher.topic,
             blocked=names,
             by=names,
             waiting=waiting,
             numbers=(
-                ("limit", limit),
+                ("limit_at_most", 2 * unacked) if is_lower else ("limit", limit),
                 ("unacked", unacked),
                 ("permits", max(consumer.permits for consumer in stopped)),
                 ("in_replay", dispatcher.replay),
             ),
             setting=setting,
-            fix=f"let {joined(names)} acknowledge, or raise the limit: {mend}",
-            fields=("blockedConsumerOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnConsumer"),
+            fix=f"let {joined(names)} acknowledge, or "
+            + (f"look which limit it is: {ask}" if is_lower else f"raise the limit: {mend}"),
+            fields=("blockedConsumerOnUnackedMsgs", "unackedMessages", *_read(setting, "OnConsumer")),
         )
 
     return worst_of(seen, decide)
+
+
+def _read(setting: Setting, whose: str) -> tuple[str, ...]:
+    """The member of a limit, where an answer has it."""
+    return (f"maxUnackedMessages{whose}",) if setting.value is not None else ()
 
 
 def _holders(dispatcher: Dispatcher) -> tuple[str, ...]:

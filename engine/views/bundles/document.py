@@ -36,8 +36,8 @@ class BundleRow(Struct, frozen=True):
     broker: Annotated[str | None, about("Its owner, null where nobody has it.")]
     topics: Annotated[int, about("Topics in it, assumed ones among them.", 0)]
     sessions: Annotated[int, about("Producers and consumers.", 0)]
-    msgs_per_sec: Annotated[float, about("Messages per second, in and out.", 0)]
-    bytes_per_sec: Annotated[float, about("Bytes per second, in and out.", 0)]
+    msgs_per_sec: Annotated[float | None, about("Messages per second, in and out; null where a topic lacks rates.", 0)]
+    bytes_per_sec: Annotated[float | None, about("Bytes per second, in and out; null where a topic lacks rates.", 0)]
     nearest_limit: Annotated[MeasureRow, about("The number that is nearest to its limit.")]
     over: Annotated[bool, about("Whether it is above a limit.")]
     since_cycle: Annotated[int, about("The cycle that made it, 0 for the start.", 0)]
@@ -100,8 +100,8 @@ class BundlesDocument(Struct, frozen=True):
     assumed_topics: Annotated[
         Sequence[str], about("Topics that no answer lists and brokers have all the same; every bundle counts them.")
     ]
-    msgs_per_sec: Annotated[float, about("Messages per second, in and out.", 0)]
-    bytes_per_sec: Annotated[float, about("Bytes per second, in and out.", 0)]
+    msgs_per_sec: Annotated[float | None, about("Messages per second, in and out; null where a topic lacks rates.", 0)]
+    bytes_per_sec: Annotated[float | None, about("Bytes per second, in and out; null where a topic lacks rates.", 0)]
     decides: Annotated[bool, about("Whether anything is decided at all.")]
     why_not: Annotated[str | None, about("Why nothing is.")]
     algorithm: Annotated[SplitAlgorithmName, about("The one that the settings lead to.")]

@@ -42,8 +42,11 @@ def attempt_row(cycle: int, at_ms: int, attempt: Attempt, algorithm: str, load_m
     )
 
 
-def frame_of(balance: Balance, algorithm: SplitAlgorithmName, cycle: int) -> BalanceFrame:
-    """The tree after a cycle of the simulation, 0 for its start. O(topics + bundles of all cycles up to it)."""
+def frame_of(balance: Balance, algorithm: SplitAlgorithmName, cycle: int, unrated: Sequence[int] = ()) -> BalanceFrame:
+    """The tree after a cycle of the simulation, 0 for its start. O(topics + bundles of all cycles up to it).
+
+    ``unrated``: hashes of topics whose rates no answer has, ascending; their bundles have unknown rates.
+    """
     this = balance.cycles[cycle - 1] if cycle else None
     manager = balance.start.load_manager
     attempts = () if this is None else this.attempts
@@ -53,7 +56,7 @@ def frame_of(balance: Balance, algorithm: SplitAlgorithmName, cycle: int) -> Bal
         cycle=cycle,
         at_seconds=at_ms / 1000,
         early=this is not None and this.early,
-        rows=tuple(_Tree.after(balance, cycle).rows()),
+        rows=tuple(_Tree.after(balance, cycle, unrated).rows()),
         attempts=tuple(attempt_row(cycle, at_ms, attempt, algorithm, manager) for attempt in attempts),
         moves=tuple(_moves(this)),
         remarks=tuple(_remarks(this, balance)),
@@ -104,11 +107,12 @@ class _Tree:
     verdicts: Mapping[str, BalanceVerdict] = field(default_factory=dict)
     starts: tuple[list[int], list[BalancedTopic]] = field(default_factory=lambda: ([], []))
     interval: int = 0
+    unrated: Sequence[int] = ()
 
     @classmethod
-    def after(cls, balance: Balance, cycle: int) -> _Tree:
+    def after(cls, balance: Balance, cycle: int, unrated: Sequence[int]) -> _Tree:
         start = balance.start
-        tree = cls(balance, cycle, start.bundles.bundles)
+        tree = cls(balance, cycle, start.bundles.bundles, unrated=unrated)
         for number, attempt in balance.splits:
             if number <= cycle:
                 parent = BundleRange(attempt.children[0].lower, attempt.children[-1].upper)
@@ -144,6 +148,8 @@ class _Tree:
     def _row(self, bundle: BundleRange, last_of: tuple[bool, ...]) -> BundleRow:
         settings, name = self.balance.start.settings, f"{self.balance.start.bundles.namespace}/{bundle}"
         stats = self._stats(bundle, name)
+        first = bisect_left(self.unrated, bundle.lower)
+        is_known = first == len(self.unrated) or not bundle.includes(self.unrated[first])
         measures = limit_measures(stats, stats.msgs_per_sec, stats.bytes_per_sec, settings)
         split_in, reason = self.ended.get(bundle, (0, "Unknown"))
         seen, verdict = self.seen.get(bundle), self.verdicts.get(name)
@@ -157,8 +163,8 @@ class _Tree:
             broker=self.owners.get(bundle, ""),
             topics=stats.topics,
             sessions=stats.sessions,
-            msgs_per_sec=stats.msgs_per_sec,
-            bytes_per_sec=stats.bytes_per_sec,
+            msgs_per_sec=stats.msgs_per_sec if is_known else None,
+            bytes_per_sec=stats.bytes_per_sec if is_known else None,
             measures=tuple(
                 MeasureRow(measure.reason, measure.measured, measure.limit, measure.share_of_limit)
                 for measure in measures

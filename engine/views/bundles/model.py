@@ -55,7 +55,8 @@ class BundleRow:
     ``depth`` 0 is a bundle of the start; ``last_of`` says for each level whether nothing follows on it, so that guides
     can be drawn. ``split_in``: the cycle that split it, 0 for a bundle that is still there; ``born_in``: the cycle that
     made it, 0 for those of the start. ``measures`` are with the true traffic after the cycle; ``seen_msgs_per_sec`` is
-    what the decider had in that cycle (None: it had nothing of this bundle). ``hits``: in a row (extensible).
+    what the decider had in that cycle (None: it had nothing of this bundle). Rates are None where no answer has those
+    of a topic in it; what is decided takes 0 for them, and so do the measures. ``hits``: in a row (extensible).
     ``verdict`` is in words, "" without one.
     """
 
@@ -67,8 +68,8 @@ class BundleRow:
     broker: str
     topics: int
     sessions: int
-    msgs_per_sec: float
-    bytes_per_sec: float
+    msgs_per_sec: float | None
+    bytes_per_sec: float | None
     measures: tuple[MeasureRow, ...]
     seen_msgs_per_sec: float | None
     samples: int
@@ -196,7 +197,8 @@ class BalanceView:
     ``idle``: why nothing is decided at all, "" where something is. ``trees`` in Pulsar's order of the algorithms, the
     configured one among them. ``problems``: what is wrong with the input or odd about the settings, ``bad_topics`` were
     left out. ``occupancy`` is that of now. ``assumed_topics``: names that the state does not list and brokers have all
-    the same (``__change_events``); ``topics`` and every bundle count them.
+    the same (``__change_events``); ``topics`` and every bundle count them. ``unrated``: the hashes of
+    topics whose rates no answer has, ascending.
     """
 
     namespace: str
@@ -206,8 +208,8 @@ class BalanceView:
     bundles: int
     topics: int
     assumed_topics: tuple[str, ...]
-    msgs_per_sec: float
-    bytes_per_sec: float
+    msgs_per_sec: float | None
+    bytes_per_sec: float | None
     idle: str
     trees: tuple[TreeRow, ...]
     occupancy: CountedOccupancy | Rejection
@@ -215,6 +217,7 @@ class BalanceView:
     problems: tuple[Rejection, ...]
     bad_topics: int
     forecast: Forecast
+    unrated: tuple[int, ...] = ()
 
     @property
     def configured(self) -> TreeRow:

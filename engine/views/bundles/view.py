@@ -23,14 +23,14 @@ from engine.bundles.curve import FlowCurve, FlowRule, flow_curve
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import EVEN_ENOUGH, bundles_needed
-from engine.cluster.bundles import listed_numbers, topic_loads
+from engine.cluster.bundles import RATES_UNKNOWN, lacking_rates, listed_numbers, topic_loads
 from engine.cluster.partitions import partition_columns
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.config import SplitAlgorithmName
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.names import partition_name
-from engine.text import shell_line
+from engine.text import counted, shell_line
 from engine.views.bundles.frames import attempt_row, frame_of, range_of
 from engine.views.bundles.model import (
     AttemptRow,
@@ -100,7 +100,7 @@ def balance_frame(view: BalanceView, algorithm: SplitAlgorithmName, cycle: int) 
     """The tree under an algorithm after a cycle, 0 being now; cycles past the end show the last one. Remembered."""
     tree = next(candidate for candidate in view.forecast.trees if candidate.algorithm == algorithm)
     number = max(0, min(cycle, len(tree.balance.cycles)))
-    return _frames.get((tree.balance,), (number,), lambda: frame_of(tree.balance, algorithm, number))
+    return _frames.get((tree.balance,), (number,), lambda: frame_of(tree.balance, algorithm, number, view.unrated))
 
 
 def curve_after(
@@ -183,6 +183,7 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
     assert isinstance(start.topics, TopicColumns), "a start from columns stays in columns"
     loads = start.topics.loads
     msgs_per_sec, bytes_per_sec = map(sum_in_order, loads.flow)
+    unrated = _unrated(state, namespace)
     reason = why_no_run(start.settings, is_leader=True, known_brokers=len(start.brokers))
     if question.load_manager == "extensible" and reason == "one-broker":
         reason = None
@@ -194,16 +195,30 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
         bundles=len(start.bundles),
         topics=len(loads),
         assumed_topics=loads.names.more,
-        msgs_per_sec=msgs_per_sec,
-        bytes_per_sec=bytes_per_sec,
+        msgs_per_sec=None if unrated else msgs_per_sec,
+        bytes_per_sec=None if unrated else bytes_per_sec,
         idle=NO_RUNS[reason] if reason is not None else "",
         trees=tuple(_tree(tree) for tree in trees_ahead.trees),
         occupancy=count_occupancy(start.bundles, loads, start.brokers),
         needed=_needed(len(loads), len(start.brokers), start.settings.loadBalancerNamespaceMaximumBundles),
-        problems=start.problems,
+        problems=(*_without_rates(len(unrated)), *start.problems),
         bad_topics=start.bad_topics,
         forecast=trees_ahead,
+        unrated=unrated,
     )
+
+
+def _unrated(state: ClusterState, namespace: str) -> tuple[int, ...]:
+    """The hashes of topics that have statistics without one of their rates, ascending."""
+    numbers = listed_numbers(state, namespace)
+    hashes = state.topics.crc32[numbers[lacking_rates(state, numbers)]]
+    return tuple(np.sort(hashes).tolist())
+
+
+def _without_rates(topics: int) -> tuple[Rejection, ...]:
+    lacking = f"the statistics of {counted(topics, 'topic')} lack rates"
+    text = f"{lacking}; the forecast takes 0 for them, so splits may come earlier"
+    return (Rejection(RATES_UNKNOWN, text, "topics"),) if topics else ()
 
 
 def _needed(topics: int, brokers: int, maximum: int) -> BundlesNeededRow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -83,7 +83,19 @@ class DifferenceView:
     bundles: tuple[BundlesDifference, ...]
     subscriptions: tuple[SubscriptionDifference, ...]
     reported: tuple[Change, ...] | None = None
-    """Differences between what brokers reported; None where only one side has reports."""
+    """Differences between what brokers reported; None where they reported no topic that is on both sides."""
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+    """Namespaces of A that are compared under the name of one of B."""
+
+    @property
+    def alone(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Namespaces whose subscriptions are all on one side: those of A, and those of B."""
+        kept = {one.namespace for one in self.subscriptions if one.presence == "both"}
+        gone, came = (
+            tuple(sorted({one.namespace for one in self.subscriptions if one.presence == where} - kept))
+            for where in ("vanished", "appeared")
+        )
+        return gone, came
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,11 +323,13 @@ def _bundles(before: ClusterState, after: ClusterState) -> tuple[BundlesDifferen
     return tuple(differences)
 
 
-def reported_between(before: Snapshot, after: Snapshot, subscription: str | None = None) -> tuple[Change, ...]:
+def reported_between(before: Snapshot, after: Snapshot, subscription: str | None = None) -> tuple[Change, ...] | None:
     """Differences between what brokers reported, of one subscription if named; what one side lacks is unknown.
 
-    O(dispatchers × consumers).
+    None where no topic is on both sides. O(dispatchers × consumers).
     """
+    if before.topics.keys().isdisjoint(after.topics):
+        return None
     changes = changes_between(before, after)
     return tuple(change for change in changes if subscription in (None, change.subscription))
 
@@ -349,7 +363,11 @@ class DiffDocument:
     after: Annotated[str, about("What B is.")]
     reported: Annotated[
         Sequence[ReportedChange] | None,
-        about("What brokers reported otherwise, where both sides hold what they reported; else null."),
+        about("What brokers reported otherwise, where both sides hold what they reported of one topic; else null."),
+    ]
+    namespaces: Annotated[
+        Mapping[str, str],
+        about("Namespaces of A that are compared under the name of one of B, which has their topics."),
     ]
     release_before: Annotated[str, about("Pulsar version of A.")]
     release_after: Annotated[str, about("Pulsar version of B.")]
@@ -369,6 +387,7 @@ def difference_document(view: DifferenceView) -> DiffDocument:
         reported=None
         if view.reported is None
         else [extended(ReportedChange, change, text=change_text(change)) for change in view.reported],
+        namespaces=view.namespaces,
         release_before=view.release_before,
         release_after=view.release_after,
         sums=sums_of(view),

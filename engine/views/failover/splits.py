@@ -159,7 +159,7 @@ def split_preview(
         return _nothing(namespace, range_text, previews)
     msgs_per_sec, bytes_per_sec = inside.flow
     numbers = hashed.names.numbers[low:high]
-    is_known = not lacking_rates(state, numbers)
+    is_known = not lacking_rates(state, numbers).any()
     rate = sum_in_order(msgs_per_sec) if is_known else None
     default = settings.defaultNamespaceBundleSplitAlgorithm
     return SplitPreviewView(

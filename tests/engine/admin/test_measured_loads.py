@@ -34,6 +34,9 @@ def metrics_of(*metrics: dict[str, Any]) -> bytes:
     return json.dumps(metrics).encode()
 
 
+RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
+
+
 @pytest.fixture
 def pair(tmp_path: Path) -> Path:
     shutil.copytree(PAIR, tmp_path / "pair")
@@ -173,9 +176,9 @@ def test_answers_about_single_policies_are_no_problem_of_shedding(pair: Path) ->
 
 def report_file(folder: Path, broker: str, at_ms: int) -> Path:
     """A load report of a broker that had the modular manager then."""
-    full = {"usage": 10.0, "limit": 100.0}
+    full = {name: {"usage": 10.0, "limit": 100.0} for name in RESOURCES}
     written = {
-        "loadReportType": "LocalBrokerData", "webServiceUrl": f"http://{broker}", "lastUpdate": at_ms, "cpu": full,
+        "loadReportType": "LocalBrokerData", "webServiceUrl": f"http://{broker}", "lastUpdate": at_ms, **full,
         "lastStats": {}, "bundles": [],
     }  # fmt: skip
     file = folder / "brokers" / broker / "admin/v2/broker-stats/load-report.json"
@@ -256,6 +259,18 @@ def test_a_load_report_of_nobody_is_named_in_the_dashboard_as_well(tmp_path: Pat
     assert list(snapshot.broker_loads) == [LEADER]
     (problem,) = snapshot.problems
     assert (problem.source.rpartition("/")[2], problem.path) == ("load-report.json", "$")
+
+
+def test_topics_without_rates_are_counted_as_0_and_said(pair: Path) -> None:
+    listed = pair / MOMENT / "brokers" / LEADER / "admin/v2/broker-stats/topics.json"
+    value = json.loads(listed.read_text())
+    topics = [stats for bundles in value.values() for bundle in bundles.values()
+              for persistent in bundle.values() for stats in persistent.values()]  # fmt: skip
+    for stats in topics[:2]:
+        del stats["msgRateIn"]
+    listed.write_text(json.dumps(value))
+    (problem,) = read_shed_inputs(pair).problems
+    assert ("2 topics" in problem.reason, problem.source.rpartition("/")[2]) == (True, "metrics.json")
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,12 @@ MINUTE = 60_000
 
 def report(broker: str, at_ms: int = 1, **members: Any) -> dict[str, Any]:
     plain = {"usage": 20.0, "limit": 100.0}
-    stats = {name: {"msgRateIn": 5.0, "msgThroughputIn": 5e3, "topics": 2} for name in (LOW, HIGH)}
+    none = {"msgRateOut": 0.0, "msgThroughputOut": 0.0}
+    stats = {name: {"msgRateIn": 5.0, "msgThroughputIn": 5e3, "topics": 2, **none} for name in (LOW, HIGH)}
     return {
         "loadReportType": "LocalBrokerData", "webServiceUrl": f"http://{broker}", "lastUpdate": at_ms, "cpu": plain,
-        "memory": plain, "bandwidthIn": plain, "msgRateIn": 10.0, "msgThroughputIn": 1e4, "numTopics": 4,
+        "memory": plain, "directMemory": plain, "bandwidthIn": plain, "bandwidthOut": plain,
+        "msgRateIn": 10.0, "msgThroughputIn": 1e4, "numTopics": 4,
         "lastStats": stats, "bundles": list(stats), **members,
     }  # fmt: skip
 
@@ -134,12 +136,22 @@ def test_a_limit_of_zero_is_no_share_and_no_load(tmp_path: Path) -> None:
 
 
 def test_of_two_owners_of_a_bundle_the_newer_report_counts(tmp_path: Path) -> None:
-    only = {HIGH: {"msgRateIn": 9.0}}
+    only = {HIGH: {"msgRateIn": 9.0, "msgRateOut": 0.0, "msgThroughputIn": 0.0, "msgThroughputOut": 0.0}}
     later = report("b:1", 9, lastStats=only, bundles=[HIGH])
     inputs = read(tmp_path, load_report_a=report("a:1", 5), load_report_b=later)
     assert [load.bundles for load in inputs.loads] == [(LOW,), (HIGH,)]
     (problem,) = inputs.problems
     assert HIGH in problem.reason and "a:1" in problem.reason and "b:1" in problem.reason
+
+
+def test_what_a_report_lacks_is_counted_as_0_and_said(tmp_path: Path) -> None:
+    cut = report("a:1", lastStats={LOW: {"topics": 2}, HIGH: report("a:1")["lastStats"][HIGH]})
+    for member in ("cpu", "loadReportType"):
+        del cut[member]
+    inputs = read(tmp_path, load_report_a=cut, load_report_b=idle("b:1"))
+    assert [problem.path for problem in inputs.problems] == ["$", "$.lastStats"]
+    assert ("cpu" in inputs.problems[0].reason, "1 bundle" in inputs.problems[1].reason) == (True, True)
+    assert inputs.loads[0].stats[0].msg_rate_in == 0.0
 
 
 def test_a_broker_that_is_not_listed_any_more_is_left_out(tmp_path: Path) -> None:

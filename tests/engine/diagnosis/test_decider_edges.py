@@ -144,7 +144,14 @@ def test_of_two_stopped_consumers_the_larger_numbers_are_reported() -> None:
     ]
     result = of_stats(stats("Key_Shared", members, msgBacklog=90, unackedMessages=70))
     numbers = facts_of(result, "keyshared_unacked_limit")["numbers"]
-    assert (numbers["unacked"], numbers["permits"], numbers["limit"]) == (40, 5, 50_000)
+    assert (numbers["unacked"], numbers["permits"], numbers["limit_at_most"]) == (40, 5, 80)
+
+
+@pytest.mark.parametrize(("rate", "found"), [(0.5, True), (0.0, False)])
+def test_messages_that_a_topic_drops_are_lost(rate: float, found: bool) -> None:
+    result = of_stats(stats("Shared", [consumer("a", availablePermits=5)], msgBacklog=0, msgDropRate=rate))
+    assert ("messages_dropped" in ids(result)) is found
+    assert not found or facts_of(result, "messages_dropped")["numbers"]["dropped_msgs_per_sec"] == rate
 
 
 @pytest.mark.parametrize(("limit", "own"), [(80, True), (81, False), (100, False)])

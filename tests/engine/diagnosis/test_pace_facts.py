@@ -93,7 +93,7 @@ def test_delayed_messages(late: int, found: bool) -> None:
     if found:
         assert facts_of(diagnosis, "delayed_messages") == expected(
             "by_design", {"delayed": late, "backlog": 50, "backlog_no_delayed": 50 - late},
-            "msgDelayed", "msgBacklogNoDelayed", waiting=late, setting=("delayedDeliveryEnabled", None, "true", ""),
+            "msgDelayed", "msgBacklog", waiting=late, setting=("delayedDeliveryEnabled", None, "true", ""),
         )  # fmt: skip
 
 

@@ -45,6 +45,38 @@ def test_what_brokers_reported_otherwise(run: Run, answers: Answers) -> None:
     assert same in run("diff", before, before).out
 
 
+def named(namespace: str) -> list[str]:
+    return [f"persistent://{namespace}/orders-partition-{at}" for at in range(6)]
+
+
+def test_namespaces_of_two_tenants_are_compared_by_the_names_of_their_topics(run: Run, answers: Answers) -> None:
+    before = str(answers(["c-a", "c-b"], named("staging/shop"), "staging.json"))
+    later = str(answers(["c-b", "c-d"], named("prod/shop"), "prod.json"))
+    document = document_of(run, before, later)
+    [one] = document["subscriptions"]
+    assert document["namespaces"] == {"staging/shop": "prod/shop"}
+    assert (one["namespace"], one["presence"], one["consumers_came"]) == ("prod/shop", "both", ["c-d"])
+    assert document["topics_appeared"] == document["topics_vanished"] == document["bundles"] == []
+    assert {row["kind"] for row in document["reported"]} >= {"joined", "left"}
+    apart = document_of(run, before, later, "--as", "staging/shop=staging/shop")
+    assert (apart["namespaces"], apart["reported"]) == ({}, None)
+    assert [one["presence"] for one in apart["subscriptions"]] == ["vanished", "appeared"]
+    text = run("diff", before, later, "--as", "staging/shop=staging/shop").out
+    assert "--as staging/shop=prod/shop" in " ".join(text.split()) and "the same" not in text
+
+
+def test_namespaces_without_a_common_topic_are_compared_where_they_are_named(run: Run, answers: Answers) -> None:
+    before = str(answers(["c-a"], ["persistent://t/n/x"], "one.json"))
+    later = str(answers(["c-a"], ["persistent://t/m/y"], "two.json"))
+    assert document_of(run, before, later)["namespaces"] == {}
+    document = document_of(run, before, later, "--as", "t/n=t/m")
+    assert document["namespaces"] == {"t/n": "t/m"}
+    assert document["topics_vanished"] == ["persistent://t/m/x"]
+    for pair in ("t/n", "t/n=t/m=", "t/absent=t/m", "t/n=t/absent", "n=m"):
+        assert run("diff", before, later, "--as", pair).code == 2, pair
+    assert run("diff", before, "rule:ring", "--as", "t/n=t/m").code == 2
+
+
 def test_a_hand_over_between_namesakes_is_named_and_no_count_is_made_up(run: Run, answers: Answers) -> None:
     dump = str(answers(["same", "same"], [f"persistent://t/n/orders-partition-{at}" for at in range(2)], "monday.json"))
     rows = document_of(run, f"{dump}", "rule:ring")["subscriptions"][0]["handovers"]

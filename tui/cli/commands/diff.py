@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,6 +11,7 @@ import click
 from msgspec import structs
 
 from engine.errors import InputError
+from engine.names import refuse_namespace
 from tui.cli.limits import code_under, limits_of
 from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, max_input_option
 from tui.cli.output import json_text, say_problems, write_out, write_page
@@ -28,6 +30,7 @@ KINDS: Final = ("rule", "release", "step", "apply")
 @click.option("--in", "base", metavar="PATH", help="What rule:, release:, step: and apply: are about.")
 @click.option("--subscription", metavar="NAME", help="Only this subscription.")
 @click.option("--fail-on", "limits", metavar="LIMIT", multiple=True, help="Exit 1 where it holds, such as 'moved>10%'.")
+@click.option("--as", "names", metavar="OLD=NEW", multiple=True, help="Compare namespace OLD of A with NEW of B.")
 @click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of text.")
 @max_input_option
 @json_option
@@ -39,6 +42,7 @@ def diff_command(
     base: str | None,
     subscription: str | None,
     limits: tuple[str, ...],
+    names: tuple[str, ...],
     top: int,
     max_input: int,
     as_json: bool,
@@ -50,6 +54,8 @@ def diff_command(
     "apply:kill c-1". A change is about --in PATH, else about the other side, else about the embedded cluster. In
     changes of one state consumers are the same by identity, in two dumps by name. For two dumps it also says what
     brokers reported otherwise: who came and left, which active consumers, owners and ranges changed, what grew.
+    A namespace of A that B lacks is compared with one of B that A lacks where most topics have the same names, such as
+    those of two tenants; --as names another.
 
     --fail-on takes moved, least (also in %), msgs_per_sec, bytes_per_sec, unacked_at_risk, appeared, vanished, idle,
     max_over_mean, max_over_mean_rate and worse. Exit code 1: a limit holds.
@@ -78,13 +84,19 @@ def diff_command(
     one_history = sum(change is not None for change in changes) > 0 and (
         base is None or all(change is not None for change in changes)
     )
+    are_dumps = all(side.seen for side in sides) and all(change is None for change in changes)
+    pairs = _named_pairs(names)
+    if are_dumps:
+        sides[0], pairs = _as_namespaces(sides[0], sides[1], pairs)
+    elif pairs:
+        raise InputError("--as: only of two dumps, which say what topics their namespaces have")
     states = [side.timeline.state for side in sides]
     if subscription is not None:
         states = [_only(state, subscription) for state in states]
     view = difference_view(states[0], states[1], (before, after), one_history=one_history)
-    if all(side.seen for side in sides) and all(change is None for change in changes):
+    if are_dumps:
         then, now = (combined(side.seen) for side in sides)
-        view = replace(view, reported=reported_between(then, now, subscription))
+        view = replace(view, reported=reported_between(then, now, subscription), namespaces=pairs)
     if as_json:
         write_out(json_text(difference_document(view)))
     else:
@@ -92,6 +104,40 @@ def diff_command(
 
         write_page(difference_lines(view, top), ascii_only=ascii_only)
     return code_under(wanted, sums_of(view))
+
+
+def _named_pairs(texts: Iterable[str]) -> dict[str, str]:
+    """Namespaces of ``--as``. Raises ``InputError``."""
+    pairs = {}
+    for text in texts:
+        old, equals, new = text.partition("=")
+        if not equals or any(map(refuse_namespace, (old, new))):
+            raise InputError(f"--as {text}: write two namespaces, such as staging/shop=prod/shop")
+        pairs[old] = new
+    return pairs
+
+
+def _as_namespaces(mine: Session, theirs: Session, given: Mapping[str, str]) -> tuple[Session, dict[str, str]]:
+    """The session with its namespaces under the names of those that they are compared with, and which these are."""
+    from engine.admin.moments import combined
+    from engine.admin.renamed_namespaces import as_namespaces, paired_namespaces, topics_by_namespace
+    from engine.scenarios.opening import open_moments
+    from tui.cli.session import begin
+
+    before, after = combined(mine.seen), combined(theirs.seen)
+    for letter, names, snapshot in (
+        ("A", given.keys(), before),
+        ("B", [new for old, new in given.items() if new != old], after),
+    ):
+        there = topics_by_namespace(snapshot).keys() | snapshot.bundles.keys()
+        absent = next((name for name in names if name not in there), None)
+        if absent is not None:
+            raise InputError(f"--as: {letter} has no namespace {absent}; there is {', '.join(sorted(there)[:8])}")
+    found = {**paired_namespaces(before, after), **given}
+    pairs = {old: new for old, new in found.items() if old != new}
+    if not pairs:
+        return mine, pairs
+    return begin(open_moments(as_namespaces(mine.seen, pairs)), WhatIf((), None, (), None, None)), pairs
 
 
 def _change(text: str) -> tuple[str, str] | None:

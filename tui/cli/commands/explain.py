@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import InputError, Rejection
+from engine.text import path_word
 from tui.cli.commands.explain_bundle import explain_bundle
 from tui.cli.commands.explain_migration import explain_migration
 from tui.cli.commands.explain_setting import explain_setting
@@ -192,6 +194,10 @@ def explain_topic(
     elif partitions is not None:
         raise click.UsageError("--partitions belongs to a planned topic; give --consumers A,B,C too")
     else:
+        if path is None and Path(topic).is_file():
+            raise click.UsageError(
+                f"{topic} is a file: name the topic before it, as in explain TOPIC {path_word(topic)}"
+            )
         session = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
         say_problems(session.problems)
     try:

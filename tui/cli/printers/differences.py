@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from engine.admin.between import Change
-from engine.text import counted, visible
+from engine.text import counted, shell_line, visible
 from engine.views.comparing.difference import DifferenceView, SubscriptionDifference, sums_of
 from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.reported.changes import change_text
@@ -24,6 +24,10 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
     """Everything, of each subscription at most ``top`` rows."""
     yield f"A: {safe_name(view.before)} (Pulsar {safe_name(view.release_before)})"
     yield f"B: {safe_name(view.after)} (Pulsar {safe_name(view.release_after)})"
+    for old, new in view.namespaces.items():
+        text = f"{safe_name(old)} of A has the topics of {safe_name(new)} of B, and is compared under that name"
+        yield from wrapped(f"{text} ({shell_line('--as', f'{old}={old}')} keeps them apart)")
+    yield from _alone(*view.alone)
     yield "who is active is computed by the rules on either side, not what brokers reported"
     yield from sum_lines(view)
     if view.settings:
@@ -42,6 +46,14 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
     if view.reported is not None:
         yield ""
         yield from _reported(view.reported, top)
+
+
+def _alone(gone: Sequence[str], came: Sequence[str]) -> Iterator[str]:
+    """What could not be compared, where something else might be meant by it."""
+    if gone and came:
+        names = [", ".join(map(safe_name, listed[:NAMED])) for listed in (gone, came)]
+        line = shell_line("--as", f"{gone[0]}={came[0]}")
+        yield from wrapped(f"not compared: {names[0]} of A and {names[1]} of B; {line} compares one with the other")
 
 
 def _reported(changes: Sequence[Change], top: int) -> Iterator[str]:
