@@ -27,6 +27,8 @@ class Kind(Enum):
 
     NAME = "name"
     WORD = "word"
+    ID = "id"
+    """A number that names something: all its digits count."""
     COUNT = "count"
     RATIO = "ratio"
     RATE = "rate"
@@ -37,7 +39,7 @@ class Kind(Enum):
 
     @property
     def is_number(self) -> bool:
-        return self in (Kind.COUNT, Kind.RATIO, Kind.RATE)
+        return self in (Kind.ID, Kind.COUNT, Kind.RATIO, Kind.RATE)
 
     @property
     def is_text(self) -> bool:

@@ -283,6 +283,8 @@ _COUNTS: Final[Mapping[Ask, Callable[[_Here], int | None]]] = {
     "bundles": lambda here: sum(len(one.boundaries) - 1 for one in here.state.namespaces.values()),
     "bundles of pulsar/system": _system_bundles,
     "topics": lambda here: len(here.state.topics),
+    "scalable topics": lambda here: len(here.state.scalable_topics),
+    "segments": lambda here: sum(len(one.running.layout.segments) for one in here.state.scalable_topics),
     "brokers": lambda here: None if here.load is None else here.load.brokers,
     "isolation policies": lambda here: here.policies,
     "unloads": lambda here: None if here.load is None else here.load.after.unloads,

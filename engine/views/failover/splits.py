@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from engine.answer import about
+from engine.answer import Column, Kind, about
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.columns import sum_in_order
 from engine.bundles.plan import SplitPlan, SplitWarning
@@ -21,6 +23,7 @@ from engine.cluster.grammar.text import command_text
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
+from engine.memo import LazyRows
 from engine.views.failover.tree import EMPTY, hashed_topics, loads_by_hash
 
 _MSGS: Final = about("Messages per second, in and out; null where a topic of the bundle lacks them.")
@@ -87,6 +90,38 @@ class SplitPreviewView:
     topic_hashes: Annotated[Sequence[int] | NDArray[np.int64], about("Their hashes, parallel.", 0)]
     topic_msgs_per_sec: Annotated[Sequence[float] | NDArray[np.float64], about("Their messages per second, parallel.")]
     problem: Annotated[Rejection | None, about("Why there is nothing to split.")] = None
+
+
+class SplitTopic(Struct, frozen=True):
+    """A topic of the bundle, and where an algorithm puts it."""
+
+    topic: Annotated[str, about("The topic or partition."), Column("topic", Kind.NAME, 0)]
+    hash: Annotated[str, about("Its hash."), Column("hash", Kind.WORD, 3)]
+    msgs_per_sec: Annotated[
+        float | None, about("Messages per second, in and out; null where not known."), Column("in+out/s", Kind.RATE, 1)
+    ]
+    goes_to: Annotated[
+        str, about("The bundle that it is in after the split; empty without one."), Column("goes to", Kind.WORD, 2)
+    ]
+
+
+def split_topics(view: SplitPreviewView, option: SplitOption | None) -> Sequence[SplitTopic]:
+    """The topics of the bundle, the busiest first, each made on demand. O(topics log topics)."""
+    rates = view.topic_msgs_per_sec if view.msgs_per_sec is not None else None
+    order = range(view.topics) if rates is None else np.argsort(-np.asarray(rates), kind="stable")
+    pieces = option.pieces if option is not None else ()
+    ends = [piece.upper for piece in pieces]
+
+    def row(at: int) -> SplitTopic:
+        place = int(order[at])
+        value = int(view.topic_hashes[place])
+        piece = min(bisect_right(ends, value), len(ends) - 1)  # the last one has the last hash, too
+        rate = None if rates is None else float(rates[place])
+        return SplitTopic(
+            view.topic_names[place].rpartition("/")[2], f"0x{value:08x}", rate, pieces[piece].range_text if ends else ""
+        )
+
+    return LazyRows(view.topics, row)
 
 
 def split_preview(
