@@ -65,6 +65,7 @@ def read_moments(
             problems += read.problems
     if not title:
         title = ", ".join(str(part) if isinstance(part, str | Path) else STANDARD_INPUT for part in sources)
+    own_ms = moment_ms(Path(sources[0]).name) if len(sources) == 1 and isinstance(sources[0], str | Path) else None
     scenario = next((file for file in files if is_scenario(file)), None)
     times = scenario_facts(scenario.data, scenario.name).times if scenario is not None else {}
     groups = _grouped([part for file in files for part in rounds_in(file)])
@@ -80,7 +81,7 @@ def read_moments(
         refusals += collector.refusals if collector.is_refused else ()
         is_refused &= collector.is_refused or not collector.understood
         if collector.understood:
-            at_ms = moment_ms(group)
+            at_ms = moment_ms(group) if group else own_ms
             if at_ms is None:
                 at_ms = next((times[file.name] for file in members if file.name in times), None)
             if collector.configured:

@@ -18,10 +18,9 @@ from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
-from engine.compare.goal import Goal
 from engine.compare.heirs import losses
 from engine.compare.names import FAILOVER_RING, RingKind, Work, score_of
-from engine.compare.verdict import evenness
+from engine.compare.verdict import Goal, evenness
 from engine.errors import Rejection
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
@@ -88,6 +87,10 @@ class Sizing:
     fastest: Annotated[
         FastProducer | None,
         about("Of numbers of partitions: the producer that sends most, null where producers have no rates."),
+    ] = None
+    smallest_on_ring: Annotated[
+        int | None,
+        about("Of consumers: the smallest that meets the goal with the flag on; null where fewer do without, or none."),
     ] = None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as copied
 from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
@@ -18,7 +19,6 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import columns_of
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, behaviour_in
-from engine.compare.goal import Goal, SuggestionKind
 from engine.compare.key_shared import KnownKeys, key_consumers_needed, points_needed, ratio_of, work_of_keys
 from engine.compare.names import FAILOVER_RING, Fit, Score, Work, fit_names, key_shared_ring
 from engine.compare.sizes import (
@@ -31,7 +31,7 @@ from engine.compare.sizes import (
     partitions_needed,
     sizing_of,
 )
-from engine.compare.verdict import Verdict, flag_change, preview, subscription_of
+from engine.compare.verdict import Goal, SuggestionKind, Verdict, carried_out, flag_change, preview, subscription_of
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.keyshared.ring import RingSelector
@@ -91,7 +91,19 @@ def sizing_for(
         return _nothing(kind)
     if kind == "consumers":
         last = up_to if up_to is not None else min(len(subscription.consumers) + UP_TO, MOST_CONSUMERS)
-        return consumers_needed(state, subscription, goal, range(2, max(last, 2) + 1), seed=seed)
+        numbers = range(2, max(last, 2) + 1)
+        sizing = consumers_needed(state, subscription, goal, numbers, seed=seed)
+        if isinstance(sizing, Rejection) or sizing.smallest is not None:
+            return sizing
+        if state.settings.activeConsumerFailoverConsistentHashing:
+            return sizing
+        ringed = carried_out(state, flag_change(state))
+        on = (
+            ringed
+            if isinstance(ringed, Rejection)
+            else consumers_needed(ringed, subscription, goal, numbers, seed=seed)
+        )
+        return sizing if isinstance(on, Rejection) else copied(sizing, smallest_on_ring=on.smallest)
     now = max((state.topics[name].partitions for name in subscription.topics), default=0)
     last = up_to if up_to is not None else max(now, 1) + UP_TO
     return partitions_needed(state, subscription, goal, range(max(now, 1), last + 1), seed=seed)
@@ -270,18 +282,7 @@ class SuggestDocument:
 
 def names_document(fit: Fit, *, fitted_to: str, seed: int) -> SuggestDocument:
     """Suggested names: what they were fitted to, and their scores there and on other topics."""
-    names = SuggestedNames(
-        given=fit.given,
-        names=fit.names,
-        before=fit.before,
-        after=fit.after,
-        held_out_before=fit.held_out_before,
-        held_out_after=fit.held_out_after,
-        fitted_to=fitted_to,
-        seed=seed,
-        tried=fit.tried,
-    )
-    return SuggestDocument("names", names=names)
+    return SuggestDocument("names", names=extended(SuggestedNames, fit, fitted_to=fitted_to, seed=seed))
 
 
 def sizing_document(kind: SuggestedKind, sizing: Sizing, goal: Goal) -> SuggestDocument:

@@ -501,7 +501,7 @@ def readings_of(moment: Moment, *, by_topic: bool = False) -> MomentReadings:
 
 
 def _segments_alone(snapshot: Snapshot, by_topic: bool) -> Iterator[TopicFacts]:
-    """Segments that no list of topics has, by their own statistics, else with ``by_topic`` by those of their topic."""
+    """Segments by their own statistics; with ``by_topic`` those that no list of topics has by those of their topic."""
     for facts in snapshot.scalable.values():
         layout = facts.layout()
         if layout is None or not (facts.printed or by_topic):
@@ -513,9 +513,9 @@ def _segments_alone(snapshot: Snapshot, by_topic: bool) -> Iterator[TopicFacts]:
         for one, segment in layout.segments.items():
             name = backing_topic(facts.topic, segment)
             data = facts.printed.get(one)
-            if data is None and by_topic and facts.statistics is not None:
+            if data is None and by_topic and facts.statistics is not None and name not in snapshot.topics:
                 data = as_segment_statistics(facts.statistics, one)
-            if data is not None and name not in snapshot.topics:
+            if data is not None:
                 topic = decode_topic_stats(data, name).good
                 if topic is not None:
                     yield topic

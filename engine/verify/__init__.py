@@ -1,7 +1,7 @@
 """Compare the model with what brokers answered."""
 
 from engine.verify.answers import answers_of
-from engine.verify.compare import verify_answers, verify_folder
+from engine.verify.compare import verify_answers
 from engine.verify.report import Difference, FactKind, Fit, Ledger, Tally, VerifyReport
 
 __all__ = [
@@ -13,5 +13,4 @@ __all__ = [
     "VerifyReport",
     "answers_of",
     "verify_answers",
-    "verify_folder",
 ]

@@ -24,6 +24,7 @@ from engine.compare.verdict import Evenness, evenness, shares
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen, parent_of
 from engine.diagnosis.why import diagnose
+from engine.names import is_segment
 from engine.text import natural_key
 from engine.views.reported.trends import Series
 from engine.views.reported.view import Subject
@@ -49,7 +50,7 @@ class Share(Struct, frozen=True):
     items: Annotated[int, about("The partitions or slots that it has.")]
 
 
-class ListedRow(Struct, frozen=True):
+class ListedRow(Struct, frozen=True, kw_only=True):
     """A subscription, or a topic with producers. What nobody reported or computed is None."""
 
     key: Annotated[str, about("What opens it: --subscription takes it.")]
@@ -60,6 +61,9 @@ class ListedRow(Struct, frozen=True):
     ]
     cause: Annotated[str, about("The cause that `why` names first; empty without one."), Column("cause", Kind.WORD, 9)]
     what: Annotated[str, about("The sentence of that cause.")]
+    cluster: Annotated[
+        str, about("Its cluster, where several are listed; else empty."), Column("cluster", Kind.NAME, 1)
+    ] = ""
     namespace: Annotated[str, about("Tenant and namespace."), Column("namespace", Kind.NAME, 4)]
     topic: Annotated[str, about("The first topic that it reads, without its namespace."), Column("topic", Kind.NAME, 2)]
     subscription: Annotated[str, about("Its name; empty for producers."), Column("subscription", Kind.NAME, 0)]
@@ -109,6 +113,13 @@ class Listing(Struct, frozen=True):
     rows: Annotated[tuple[ListedRow, ...], about("Subscriptions, and topics with producers, the worst first.")]
 
 
+def of_clusters(listings: Mapping[str, Listing]) -> Listing:
+    """The rows of several clusters, by their names, as one list."""
+    rows = [replace(row, cluster=name) for name, each in listings.items() for row in each.rows]
+    releases = dict.fromkeys(each.release for each in listings.values())
+    return Listing(", ".join(listings), ", ".join(releases), tuple(sorted(rows, key=_rank)))
+
+
 def listing(
     timeline: Timeline,
     others: Sequence[Subject] = (),
@@ -137,17 +148,28 @@ def listing(
         # Its other topics have other consumers, and a row of their own.
         return _Reported(diagnose(replace(whole, dispatchers=part)) if part else None, part)
 
+    # What brokers list as topics are segments, which the row of their scalable topic is about.
+    scalable = {each.topic for each in state.scalable_topics}
+    of_segments = {
+        (each.namespace, each.name): each.key
+        for each in others
+        if {_scalable_of(topic) for topic in known[each.namespace, each.name].topics} <= scalable
+    }
     rows = [
         *(_row(each, evenness(state, each), _partitions(timeline, each), of(each)) for each in state.subscriptions),
         *(_row(each, *_slots(state, each), of(each)) for each in state.key_subscriptions),
-        *(_other(each, known[each.namespace, each.name], judged) for each in others),
+        *(
+            _other(each, known[each.namespace, each.name], judged)
+            for each in others
+            if (each.namespace, each.name) not in of_segments
+        ),
         *(
             _producers(each.topic, sum(producer.state != "Closed" for producer in each.producers.producers))
             for each in state.producer_topics
         ),
         *(_scalable(each) for each in state.scalable_topics),
     ]
-    rows = [replace(row, trend=backlogs(row.key)) for row in rows]
+    rows = [replace(row, trend=backlogs(of_segments.get((row.namespace, row.subscription), row.key))) for row in rows]
     return Listing(timeline.source, state.release, tuple(sorted(rows, key=_rank)))
 
 
@@ -303,8 +325,13 @@ def _scalable(topic: ScalableTopic) -> ListedRow:
         busiest_over_average=None,
         shares=(),
         backlog=sum(row.backlog for row in view.subscriptions) if view.subscriptions else None,
-        out_msgs_per_sec=None,
+        out_msgs_per_sec=total(segment.msg_rate_out for segment in view.segments),
     )
+
+
+def _scalable_of(topic: str) -> str:
+    """The scalable topic of a segment; of other topics the name itself."""
+    return f"topic://{topic.removeprefix('segment://').rpartition('/')[0]}" if is_segment(topic) else topic
 
 
 def _local(topic: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 JOB: Final = "scalable"
 WRITTEN: Final = (SEGMENTS, SEGMENT_CONSUMERS, SCALE_FORECAST)
+_SUMS: Final = ("blocked", "stuck", "unattached", "uncovered")
+_GREATEST: Final = ("score", "flaps")
 _KINDS: Final = [kind.value for kind in (*SCALABLE_KINDS, AnswerKind.MANY)]
 _ORDER: Final = {
     SEGMENTS: ("cluster", "topic", "start", "segment"),
@@ -70,10 +72,19 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
                 draft.write_sorted(table, order)
         draft.fill(*WRITTEN)
         steps = Counter(action for (action,) in draft.rows(SCALE_FORECAST, "next"))
-        summary = {"job": JOB, "tables": draft.sizes(*WRITTEN), "steps": dict(sorted(steps.items()))}
+        totals = _totals(draft.rows(SCALE_FORECAST, *_SUMS, *_GREATEST))
+        summary = {"job": JOB, "tables": draft.sizes(*WRITTEN), "steps": dict(sorted(steps.items())), "totals": totals}
         draft.write_json(f"{JOB}.json", summary)
     options.say(f"scalable: {sum(steps.values()):,} topics, {sum(steps.values()) - steps['none']:,} with a step ahead")
     return JobResult(JOB, summary)
+
+
+def _totals(rows: Iterable[Row]) -> dict[str, float | None]:
+    """The members of ``ScalableTotals``."""
+    columns = [*zip(*rows, strict=True)] or [()] * (len(_SUMS) + len(_GREATEST))
+    known = [[value for value in column if value is not None] for column in columns]
+    sums = {name: sum(values) for name, values in zip(_SUMS, known, strict=False)}
+    return sums | {name: max(values, default=None) for name, values in zip(_GREATEST, known[len(_SUMS) :], strict=True)}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from engine.admin.moments import read_moments
 from engine.errors import Rejection
+from engine.views.fleet.conditions import conditions_of, figures_of_summary
 from engine.views.fleet.runs import result_at
 from engine.views.scalable.figures import figures_of
 from engine.views.scalable.view import last_views
@@ -103,6 +104,23 @@ def test_the_worst_topic_is_first_on_the_page(out: Path) -> None:
     page = fleet_lines(results.summary)
     at = next(line for line, text in enumerate(page) if "scalable topics" in text)
     assert ORDER in page[at + 2]
+
+
+def test_limits_hold_for_what_the_table_has_in_all(out: Path) -> None:
+    summary = read_results(result_at(out)).summary
+    assert summary is not None
+    numbers = figures_of_summary(summary).numbers
+    names = ("blocked", "stuck", "unattached", "uncovered", "score", "flaps")
+    (sums,) = rows(
+        out, "scale_forecast", ", ".join([*(f"sum({one})" for one in names[:4]), "max(score)", "max(flaps)"])
+    )
+    assert {one: numbers[one] for one in names if one in numbers} == {
+        one: value for one, value in zip(names, sums, strict=True) if value is not None
+    }
+    assert numbers["blocked"] == 2
+    met = {text: one.is_met(figures_of_summary(summary)) for text in ("blocked>1", "blocked>2", "stuck>0")
+           for one in conditions_of("report", [text])}  # fmt: skip
+    assert met == {"blocked>1": True, "blocked>2": False, "stuck>0": False}
 
 
 def test_findings_of_fleets_name_what_holds_a_segment_back(out: Path) -> None:

@@ -20,16 +20,18 @@ from textual.visual import Visual
 
 from engine.errors import Rejection
 from engine.text import counted, visible
-from engine.views.failover.splits import SplitOption, SplitPreviewView
+from engine.views.failover.splits import SplitOption, SplitPreviewView, SplitTopic, split_topics
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.bundles.words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 from tui.drawing.split_bar import AXIS_LINES, SplitPicture, draw_split
 from tui.kit.bindings import Binding
+from tui.kit.declared import lines_of, sorted_by
 from tui.kit.footer import KeyFooter, KeyHint
 from tui.kit.help import HelpScreen, key_groups
+from tui.kit.line_table import RowsTable
 from tui.kit.line_widget import LinePanel
-from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
+from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain, set_title
 from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.wording import bytes_per_sec, in_out_rate, percent, quantity
@@ -88,6 +90,7 @@ class SplitCard(LinePanel, can_focus=True):
 
 LABEL = " split preview "
 WIDE_CELLS = 110
+TALL_LINES = 48
 ADVICE = "Each algorithm's cuts; bars are messages per second. enter splits the model, y copies the broker's request."
 
 CHOOSE: Final = (
@@ -158,14 +161,28 @@ class SplitPreviewScreen(RingsideScreen[None]):
                     id=f"card-{number}",
                     classes="-refused" if option.refusal else "",
                 )
+        yield RowsTable(id="topics", classes="panel", beside=True)
         footer = KeyFooter(id="keys")
         footer.set_reactive(KeyFooter.keys, HINTS)
         yield footer
 
     def on_resize(self) -> None:
-        """Two columns where they fit, and as many numbers of the bundle."""
+        """Two columns where they fit, as many numbers of the bundle, and its topics where the cards leave room."""
         self.set_class(self.size.width >= WIDE_CELLS, "-wide")
+        self.set_class(self.size.height >= TALL_LINES, "-tall")
         self.query_one("#title", PlainStatic).update(_title(self._view, self.size.width))
+        self._list_topics()
+
+    def on_descendant_focus(self) -> None:
+        self._list_topics()
+
+    def _list_topics(self) -> None:
+        """Show where the marked algorithm puts each topic."""
+        option = self._marked()
+        if option is not None and self.has_class("-tall"):
+            table: RowsTable[SplitTopic] = self.query_one("#topics", RowsTable)
+            set_title(table, f"topics, and where {option.algorithm} puts them")
+            table.show(split_topics(self._view, option), _TOPIC_LINES, _TOPIC_VALUE)
 
     def _say(self, kind: str, text: str) -> None:
         self.query_one(SentenceLine).sentence = (kind, text)
@@ -210,6 +227,10 @@ class SplitPreviewScreen(RingsideScreen[None]):
 
     def action_close(self) -> None:
         self.dismiss()
+
+
+_TOPIC_LINES: Final = lines_of(SplitTopic, lambda _row, _column: "")
+_TOPIC_VALUE: Final = sorted_by(SplitTopic)
 
 
 Topics = tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64] | None]

@@ -7,7 +7,7 @@ configurations. Each problem in it is reported, and the rest of the file applies
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -230,6 +230,12 @@ def _read(path: Path | None, _written: tuple[int, int]) -> Config:
         for problem in config.problems:
             say(f"{path}: {problem}")
     return config
+
+
+def unknown_cluster(word: str, clusters: Iterable[str]) -> InputError:
+    """What is wrong with a name of a cluster that the settings do not have."""
+    known = ", ".join(f"@{name}" for name in clusters) or "none is"
+    return InputError(f"{word} is not in your settings ({known}); ringside config example shows a cluster there")
 
 
 def configured() -> Config:

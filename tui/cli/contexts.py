@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from engine.errors import InputError
 from tui.cli.cluster import ClusterChoice, cluster_options
-from tui.cli.config import configured
+from tui.cli.config import configured, unknown_cluster
 from tui.cli.output import keep_secret, kept_secret
 
 if TYPE_CHECKING:
@@ -70,18 +70,27 @@ class NamedClusters:
 
     def opening(self, name: str) -> Opening:
         """Open one. Raises ``InputError`` for what its settings name and cannot be used."""
-        from tui.sources.cluster.redaction import Secret
-
-        cluster, before = configured().clusters[name], self.secret
-        try:
-            source: Source = _source.main([*cluster.options, cluster.url], standalone_mode=False)
-        except click.ClickException as error:
-            raise InputError(f"@{name}: {error.format_message()}") from None
-        now = self.secret
-        if before is not None:  # the screen and its last messages may still say what is of the cluster before
-            keep_secret(Secret(parts=(*before.parts, *(now.parts if now is not None else ()))))
+        source = source_of(name)
         _remember(name)
         return opening_of(source)
+
+
+def source_of(name: str) -> Source:
+    """A cluster of the settings, with their options. Raises ``InputError`` for what they name and cannot be used."""
+    from tui.sources.cluster.redaction import Secret
+
+    clusters, before = configured().clusters, kept_secret()
+    if name not in clusters:
+        raise unknown_cluster(f"@{name}", clusters)
+    cluster = clusters[name]
+    try:
+        source: Source = _source.main([*cluster.options, cluster.url], standalone_mode=False)
+    except click.ClickException as error:
+        raise InputError(f"@{name}: {error.format_message()}") from None
+    now = kept_secret()
+    if isinstance(before, Secret):  # what is shown, and messages to come, may still be of the cluster before
+        keep_secret(Secret(parts=(*before.parts, *(now.parts if isinstance(now, Secret) else ()))))
+    return source
 
 
 @click.command()

@@ -71,12 +71,14 @@ def takes_value(option: str, commands: Iterable[click.Command]) -> bool:
 def with_clusters(args: list[str], commands: Container[str]) -> list[str]:
     """The words, with the address and the options of a cluster in the place of its name in the settings: ``@NAME``.
 
-    Without a command the cluster is opened. Raises ``InputError`` for an unknown name where a cluster is meant.
+    Without a command the cluster is opened. Of several names each has options of its own, so they stay, for a command
+    that takes several clusters. Raises ``InputError`` for an unknown name where a cluster is meant.
     """
-    at = next((at for at, arg in enumerate(args) if arg.startswith("@") and not Path(arg).exists()), None)
-    if at is None or "--" in args[:at]:
+    named = [at for at, arg in enumerate(args) if arg.startswith("@") and not Path(arg).exists()]
+    at = named[0] if named else None
+    if at is None or "--" in args[:at] or len({args[each] for each in named}) > 1:
         return args
-    from tui.cli.config import configured
+    from tui.cli.config import configured, unknown_cluster
 
     clusters = configured().clusters
     cluster = clusters.get(args[at][1:])
@@ -84,8 +86,7 @@ def with_clusters(args: list[str], commands: Container[str]) -> list[str]:
         words = args if at else ["live", *args]
         return [words[0], *cluster.options, *(cluster.url if word == args[at] else word for word in words[1:])]
     if at == 0 or args[at - 1] in commands:
-        known = ", ".join(f"@{name}" for name in clusters) or "none is"
-        raise InputError(f"{args[at]} is not in your settings ({known}); ringside config example shows a cluster there")
+        raise unknown_cluster(args[at], clusters)
     return args
 
 

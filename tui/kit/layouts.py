@@ -59,6 +59,16 @@ def arrange(screen: Screen[Any], size: Size) -> None:
     screen.query_one("#too-small", PlainStatic).update(too_small(size.width, size.height))
 
 
+def show_panels(screen: Screen[Any], classes: Mapping[str, bool]) -> None:
+    """Give a screen classes that show and hide panels: only its body is styled again, and painted when arranged."""
+    before = screen.classes
+    screen.update_classes(classes, update=False)
+    if screen.classes != before:
+        body = screen.query_one("#body")
+        screen.app.stylesheet.update_nodes(body.walk_children(with_self=True), animate=True)
+        screen.refresh(layout=True)
+
+
 def name_panels(screen: Screen[Any], titles: Mapping[str, str]) -> None:
     """Write a title into the frame of each panel, by its id."""
     for panel, title in titles.items():

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from engine.errors import Rejection
 from tui.kit.background import run_beside
+from tui.kit.layouts import show_panels
 from tui.kit.plain_text import set_title
 from tui.kit.prompt import Prompt
 from tui.kit.store import Store
@@ -44,7 +45,7 @@ class SidePlace:
         self._screen.workers.cancel_group(self._screen, WORD)
         self._question = None
         self.content = content
-        self._screen.update_classes({"-explaining": bool(content), "-why": content == "why"})
+        show_panels(self._screen, {"-explaining": bool(content), "-why": content == "why"})
 
     def focus(self, widget: Widget) -> None:
         """Give the keys to what is shown there, also when a prompt is closed."""

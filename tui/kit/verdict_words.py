@@ -22,10 +22,10 @@ from tui.kit.wording import (
 )
 
 if TYPE_CHECKING:
-    from engine.compare.goal import Goal
     from engine.compare.names import Fit, Score
     from engine.compare.sizes import Sizing
     from engine.compare.suggestion import Suggestion
+    from engine.compare.verdict import Goal
 
 
 def shares_text(verdict: Verdict) -> str:
@@ -120,6 +120,8 @@ def _names(fit: Fit, *, survive: bool) -> Iterator[Remark]:
 
 def _numbers(kind: str, sizing: Sizing, goal: Goal) -> Iterator[Remark]:
     yield Remark("answer", sizing_answer(kind, sizing, goal), main=True)
+    if sizing.smallest_on_ring is not None:
+        yield Remark("instead", on_ring(sizing))
     text = what_rules(kind, sizing)
     if text:
         yield Remark("but", text)
@@ -158,6 +160,11 @@ def sizing_answer(kind: str, sizing: Sizing, goal: Goal) -> str:
     if sizing.largest != sizing.smallest:
         between += f" is the smallest and {sizing.largest:,} the largest number of {kind} looked at that"
     return f"{between} meets {wanted}; there are {sizing.now:,} now"
+
+
+def on_ring(sizing: Sizing) -> str:
+    """How many consumers meet the goal with the flag on."""
+    return f"with {FLAG}=true {sizing.smallest_on_ring:,} meet it"
 
 
 def _fast_producer(sizing: Sizing) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tui.kit.layouts import show_panels
+
 
 class Zooming:
     """``zoomed`` is the id of the panel that has the whole body, "" for none.
@@ -24,9 +26,9 @@ class Zooming:
     def zoom(self, panel: str) -> None:
         """Give the body to one panel, or back to all with ""."""
         self.zoomed = panel
-        # All at once: each change of classes styles every widget of the screen again.
+        # All at once: each change of classes styles every widget of the body again.
         classes = {f"-zoom-{other}": other == panel for other in self._panels}
-        self._screen.update_classes({"-zoomed": bool(panel), **classes})
+        show_panels(self._screen, {"-zoomed": bool(panel), **classes})
 
     def toggle(self) -> None:
         """Zoom the panel that has the focus, or give the body back to all."""

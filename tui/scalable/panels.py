@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import ClassVar, Final
 
@@ -14,7 +15,7 @@ from textual.strip import Strip
 from engine.scalable.model import RING_SIZE
 from engine.text import counted, moment_text
 from engine.views.failover.table import letter_tag
-from engine.views.scalable.dashboard import Piece, ScalableDashboard, ScalableStatus
+from engine.views.scalable.dashboard import Piece, ScalableDashboard, ScalableStatus, TreeSegment
 from tui.drawing.arcs import arcs_of
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import Dots, RingMode, RingPicture, TwoSides
@@ -48,7 +49,9 @@ class SegmentsPanel(LinePanel, can_focus=True):
         Binding("up,k,left", "select(-1)", "Previous consumer", show=False),
     ]
 
-    view: var[ScalableDashboard | None] = var(None)
+    pieces: var[tuple[Piece, ...]] = var(())
+    centre: var[tuple[str, ...]] = var(())
+    family: var[tuple[TreeSegment, ...]] = var(())
     selected: var[int] = var(-1)
     """The number of the selected consumer."""
     key_hash: var[int] = var(-1)
@@ -62,8 +65,17 @@ class SegmentsPanel(LinePanel, can_focus=True):
             super().__init__()
             self.by = by
 
-    def watch_view(self) -> None:
-        self.forget()
+    def watch_pieces(self) -> None:
+        if self.mode is not RingView.TREE:
+            self.forget()
+
+    def watch_centre(self) -> None:
+        if self.mode is not RingView.TREE:
+            self.forget()
+
+    def watch_family(self) -> None:
+        if self.mode is RingView.TREE:
+            self.forget()
 
     def watch_selected(self) -> None:
         if self.mode is RingView.FOCUS:
@@ -79,13 +91,13 @@ class SegmentsPanel(LinePanel, can_focus=True):
         self.post_message(self.Step(by))
 
     def draw(self, width: int, height: int) -> list[Strip]:
-        if self.view is None:
+        if not self.centre:
             return []
         if self.mode is RingView.TREE:
             shape = width, height
-            return draw_tree(blocks_of(self.view), shape, self.colours, ascii_only=self.ascii_only).strips()
+            return draw_tree(blocks_of(self.family), shape, self.colours, ascii_only=self.ascii_only).strips()
         focus = self.selected if self.mode is RingView.FOCUS else -1
-        picture = ring_picture(self.view, focus, self.key_hash)
+        picture = ring_picture(self.pieces, self.centre, focus, self.key_hash)
         # What a segment is dealt to and who reads it still are two rings; equal ones are drawn once.
         set_subtitle(self, "outside: dealt, inside: reading it now" if picture.sides is not None else "")
         return draw_ring(picture, width, height, self.colours, ascii_only=self.ascii_only).strips()
@@ -97,28 +109,26 @@ class TreePanel(LinePanel, can_focus=True):
     DEFAULT_CSS = """
     TreePanel { width: 1fr; height: 1fr; }
     """
-    view: var[ScalableDashboard | None] = var(None)
+    family: var[tuple[TreeSegment, ...]] = var(())
     marked: var[int] = var(-1)
     """The marked segment, -1 for none."""
 
-    def watch_view(self) -> None:
+    def watch_family(self) -> None:
         self.forget()
 
     def watch_marked(self) -> None:
         self.forget()
 
     def draw(self, width: int, height: int) -> list[Strip]:
-        if self.view is None:
-            return []
-        blocks, marked = blocks_of(self.view), str(self.marked)
+        blocks, marked = blocks_of(self.family), str(self.marked)
         canvas = draw_tree(blocks, (width, height), self.colours, ascii_only=self.ascii_only, marked=marked)
         return canvas.strips()
 
 
-def blocks_of(view: ScalableDashboard) -> list[Block]:
+def blocks_of(tree: Iterable[TreeSegment]) -> list[Block]:
     """The family tree as the drawing wants it."""
     blocks: list[Block] = []
-    for one in view.tree:
+    for one in tree:
         owner = one.consumers[0] if one.consumers and not one.drained else NOBODY
         tag = letter_tag(owner) if owner != NOBODY else ""
         more = "+" if len(one.consumers) > 1 and tag else ""
@@ -127,14 +137,16 @@ def blocks_of(view: ScalableDashboard) -> list[Block]:
     return blocks
 
 
-def ring_picture(view: ScalableDashboard, focus: int = -1, key_hash: int = -1) -> RingPicture:
+def ring_picture(
+    pieces: Sequence[Piece], centre: tuple[str, ...] = (), focus: int = -1, key_hash: int = -1
+) -> RingPicture:
     """The active segments by their consumers; hatched where several share one, bare where nobody is dealt it."""
     ends: list[int] = []
     dealt: list[int] = []
     reading: list[int] = []
     differs: list[bool] = []
-    consumers = max([-1, *(number for piece in view.pieces for number in (*piece.dealt, *piece.reading))]) + 1
-    for piece in view.pieces:
+    consumers = max([-1, *(number for piece in pieces for number in (*piece.dealt, *piece.reading))]) + 1
+    for piece in pieces:
         same = set(piece.dealt) == set(piece.reading)
         for end, at in _cuts(piece):
             ends.append(end)
@@ -148,11 +160,11 @@ def ring_picture(view: ScalableDashboard, focus: int = -1, key_hash: int = -1) -
         sides = TwoSides(arcs, arcs_of(ends, reading, consumers, RING_SIZE), np.array(differs, np.bool_))
     return RingPicture(
         arcs,
-        dots=_key_dots(view, key_hash),
+        dots=_key_dots(pieces, key_hash),
         mode=RingMode.FOCUS if focus >= 0 else RingMode.LIT,
         focus=focus if focus >= 0 else None,
-        centre=_centre(view),
-        few=(counted(len(view.pieces), "segment"),),
+        centre=centre,
+        few=(counted(len(pieces), "segment"),),
         tags=tuple(letter_tag(number) for number in range(consumers)),
         band=False if sides is None else None,
         sides=sides if focus < 0 else None,
@@ -168,15 +180,15 @@ def _cuts(piece: Piece) -> list[tuple[int, int]]:
     return [(piece.start + (at + 1) * size // count - 1, at) for at in range(count)]
 
 
-def _key_dots(view: ScalableDashboard, key_hash: int) -> Dots:
+def _key_dots(pieces: Sequence[Piece], key_hash: int) -> Dots:
     if key_hash < 0:
         return Dots()
-    piece = next((one for one in view.pieces if one.start <= key_hash <= one.end), None)
+    piece = next((one for one in pieces if one.start <= key_hash <= one.end), None)
     owner = piece.dealt[0] if piece is not None and piece.dealt else NOBODY
     return Dots(np.array([key_hash], np.uint32), np.array([owner], np.int32), highlighted=0)
 
 
-def _centre(view: ScalableDashboard) -> tuple[str, ...]:
+def centre_of(view: ScalableDashboard) -> tuple[str, ...]:
     step, row = view.view.next, view.subscription
     lines = [counted(step.active, "segment"), f"{step.capacity:,} buckets"]
     if row is not None:

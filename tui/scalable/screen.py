@@ -34,9 +34,11 @@ from engine.views.scalable.answers import (
 )
 from engine.views.scalable.dashboard import (
     ConsumerLine,
+    Piece,
     ScalableDashboard,
     ScalableStatus,
     SegmentLine,
+    TreeSegment,
     simulated_view,
 )
 from engine.views.scalable.words import next_step_lines
@@ -54,7 +56,7 @@ from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import Remark, safe_name, shorten_middle
 from tui.scalable.bindings import BINDINGS, ELSEWHERE, GROUPS
-from tui.scalable.panels import RingView, SegmentsPanel, TreePanel, scalable_status_parts
+from tui.scalable.panels import RingView, SegmentsPanel, TreePanel, centre_of, scalable_status_parts
 from tui.scalable.tables import CONSUMERS, SEGMENT_VALUE, segment_lines
 
 SEGMENT_LEGEND: Final[Group] = (
@@ -87,7 +89,9 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     repeats_notices = False
 
     status: var[ScalableStatus | None] = var(None)
-    view: var[ScalableDashboard | None] = var(None)
+    pieces: var[tuple[Piece, ...]] = var(())
+    centre: var[tuple[str, ...]] = var(())
+    family: var[tuple[TreeSegment, ...]] = var(())
     consumers: var[tuple[ConsumerLine, ...]] = var(())
     totals: var[tuple[str, ...]] = var(())
     remark: var[str] = var("")
@@ -108,7 +112,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = ScalableScreen, self.ascii_only
         yield SegmentsPanel(id="ring", classes="panel", ascii_only=ascii_only).data_bind(
-            cls.view, cls.selected, cls.key_hash, cls.mode, cls.colours
+            cls.pieces, cls.centre, cls.family, cls.selected, cls.key_hash, cls.mode, cls.colours
         )
         with Vertical(id="side"):
             yield ListPanel(CONSUMERS, ascii_only=ascii_only, id="consumers").data_bind(
@@ -118,7 +122,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
             yield WhyPanel(id="why", classes="panel").data_bind(cls.colours)
         yield TreePanel(id="tree", classes="panel", ascii_only=ascii_only).data_bind(
-            cls.view, cls.colours, marked=cls.segment
+            cls.family, cls.colours, marked=cls.segment
         )
         yield EventList(happening_line, title="5 events", id="events").data_bind(cls.colours, entries=cls.happenings)
 
@@ -148,7 +152,9 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
         self.totals = _totals(view)
         self.remark = safe_name(view.status.subscription)
         self.happenings = view.happenings
-        self.view = view
+        self.pieces = view.pieces
+        self.centre = centre_of(view)
+        self.family = view.tree
         self._list_segments(view)
 
     def _list_segments(self, view: ScalableDashboard) -> None:

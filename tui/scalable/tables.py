@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
-
-from rich.text import Text
+from typing import Final
 
 from engine.answer import TableColumn
 from engine.views.scalable.dashboard import ConsumerLine, SegmentLine
@@ -18,10 +16,6 @@ from tui.kit.list_panel import RowForm
 _HARMS: Final = ("stuck", "lost")
 
 
-def _no_bar(_parts: Any, _width: int) -> Text:
-    raise AssertionError("these tables have no bars")
-
-
 def consumer_lines(rows: Sequence[ConsumerLine], colours: Palette, _ascii_only: bool, order: Order) -> Lines:
     def style(row: ConsumerLine, column: TableColumn) -> str:
         match column.name:
@@ -32,7 +26,7 @@ def consumer_lines(rows: Sequence[ConsumerLine], colours: Palette, _ascii_only: 
                 return hex_colour(colours.bad if harms else colours.warn if moves else colours.dim)
         return hex_colour(colours.dim) if not getattr(row, column.name) else ""
 
-    return lines_of(ConsumerLine, style, _no_bar)(rows, order)
+    return lines_of(ConsumerLine, style)(rows, order)
 
 
 CONSUMERS: Final[RowForm[ConsumerLine]] = RowForm(
@@ -51,7 +45,7 @@ def segment_lines(colours: Palette) -> Callable[[Sequence[SegmentLine], Order], 
             return hex_colour(colours.warn)
         return hex_colour(colours.dim) if not value or row.state == "sealed" else ""
 
-    return lines_of(SegmentLine, style, _no_bar)
+    return lines_of(SegmentLine, style)
 
 
 SEGMENT_VALUE: Final = sorted_by(SegmentLine)

@@ -192,11 +192,10 @@ def acknowledged(group: Group, name: str | None, count: int, now_ms: int) -> Gro
     for segment_id in sorted(group.held):
         kept: dict[tuple[str, int], int] = {}
         for (owner, bucket), messages in group.held[segment_id].items():
-            taken = 0
-            if name in (None, owner):
-                left_over.setdefault(owner, count or messages)
-                taken = messages if not count else min(messages, left_over[owner])
-                left_over[owner] -= taken if count else 0
+            taken = messages if name in (None, owner) else 0
+            if count and taken:
+                taken = min(messages, left_over.setdefault(owner, count))
+                left_over[owner] -= taken
             if messages > taken:
                 kept[owner, bucket] = messages - taken
         if kept:
@@ -284,7 +283,7 @@ def _attachment(
 
 def _delivered(group: Group) -> Group:
     """Everything that waits and has an owner, given to it; a bucket waits for its former owner's acknowledgements."""
-    if group.kind == "CHECKPOINT" or not any(group.waiting.values()):
+    if group.kind == "CHECKPOINT" or not group.waiting:
         return group
     waiting: dict[int, Counts] = {}
     held: dict[int, Holdings] = dict(group.held)
@@ -294,9 +293,9 @@ def _delivered(group: Group) -> Group:
         rest: dict[int, int] = {}
         holdings = dict(held.get(segment_id, {}))
         for bucket, count in buckets.items():
-            owner = _owner(group, attachment, segment_id, bucket) if attachment is not None and count else None
+            owner = _owner(group, attachment, segment_id, bucket) if attachment is not None and count else ""
             draining = group.kind == "STREAM" and any(at == bucket and who != owner for who, at in holdings)
-            if owner is None or owner not in receiving or draining:
+            if owner not in receiving or draining:
                 rest[bucket] = count
             else:
                 holdings[owner, bucket] = holdings.get((owner, bucket), 0) + count
@@ -307,11 +306,11 @@ def _delivered(group: Group) -> Group:
     return replace(group, waiting=waiting, held=held)
 
 
-def _owner(group: Group, attachment: Attachment, segment_id: int, bucket: int) -> str | None:
-    """Who gets the messages of a bucket; QUEUE consumers take turns, of which the first stands for all."""
+def _owner(group: Group, attachment: Attachment, segment_id: int, bucket: int) -> str:
+    """Who gets the messages of a bucket, "" for nobody; of QUEUE consumers, which take turns, the first one."""
     if not attachment.shared or group.kind == "QUEUE":
-        return next(iter(attachment.receiving()), None)
+        return next(iter(attachment.receiving()), "")
     by_long_name = {attached_name(name, segment_id): name for name in attachment.names}
     ones = [Attached(long, at) for at, long in enumerate(by_long_name)]
     owner = bucket_owners(ones, group.coordinator.layout.segments[segment_id].buckets)[max(bucket, 0)]
-    return by_long_name[owner.name] if owner is not None else None
+    return by_long_name[owner.name] if owner is not None else ""

@@ -22,6 +22,8 @@ Ask = Literal[
     "bundles",
     "bundles of pulsar/system",
     "topics",
+    "scalable topics",
+    "segments",
     "brokers",
     "isolation policies",
     "unloads",
@@ -234,11 +236,13 @@ CHANGES: Final[Mapping[str, About]] = {
     "shadow_topics": About("when shadow topics are made, loaded and replicated"),
     "scalable_topics": About(
         "topics of segments that split, merge and get more buckets by themselves; a v5 client that asks for a topic://"
-        " name that is missing makes it with one segment, where topics may be made automatically"
+        " name that is missing makes it with one segment, where topics may be made automatically",
+        "scalable topics",
     ),
     "segments_as_topics": About(
         "each segment of a scalable topic is a topic in bundles, statistics of brokers and load reports, and not in"
-        " lists of topics; what a split or a merge makes is in other bundles"
+        " lists of topics; what a split or a merge makes is in other bundles",
+        "segments",
     ),
     "scalable_migration": About(
         "a classic topic can become a scalable one; its old clients are refused from then on, and there is no way back",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from engine.errors import InputError, Rejection
 from engine.limit import Limit, parse_limit
 from engine.lint.model import severity_of
-from engine.views.fleet.summary import BalanceTotals, FleetSummary
+from engine.views.fleet.summary import BalanceTotals, FleetSummary, ScalableTotals
 
 SEVERITIES: Final = ("info", "warning", "error")
 NUMBERS: Final[Mapping[str, str]] = {
@@ -23,6 +23,12 @@ NUMBERS: Final[Mapping[str, str]] = {
     "broker_usage": "balance",
     "unloads": "balance",
     "loops": "balance",
+    "blocked": "scalable",
+    "stuck": "scalable",
+    "unattached": "scalable",
+    "uncovered": "scalable",
+    "score": "scalable",
+    "flaps": "scalable",
 }
 """The numbers that conditions can limit, and the job that counts each.
 
@@ -30,7 +36,9 @@ NUMBERS: Final[Mapping[str, str]] = {
 ``disagreement``: reported active consumers that the rules in force do not give; ``quarantined``: records set aside as
 bad, or with ``%`` their share of all records; ``broker_usage``: weighted usage of the fullest broker in percent;
 ``unloads``: bundles that the forecast unloads; ``loops``: bundles of it that come back to a broker they had left, or
-are unloaded for nothing.
+are unloaded for nothing. Of segments of scalable topics, in all: those that wait for an older one (``blocked``), that
+never change hands (``stuck``), without an attached consumer, without a subscription (``uncovered``); of the topic with
+the most the ``score`` of its hottest segment, and its changes within an hour (``flaps``).
 """
 WITH_ALL: Final = ("run", "report")
 """Jobs whose result has every number."""
@@ -125,6 +133,8 @@ def figures_of_result(result: Result) -> Figures:
         records = sum(jobs["import"]["rows_in"].values())
     if "totals" in jobs.get("balance", {}):
         numbers |= _of_balance(msgspec.convert(jobs["balance"]["totals"], BalanceTotals))
+    if "totals" in jobs.get("scalable", {}):
+        numbers |= _known(msgspec.convert(jobs["scalable"]["totals"], ScalableTotals))
     failed: Any = result.summary.get("failed", {})
     return Figures(jobs.get("lint", {}).get("severities", {}), numbers, records, failed)
 
@@ -143,7 +153,13 @@ def figures_of_summary(summary: FleetSummary) -> Figures:
         numbers["quarantined"] = float(summary.records.bad)
     if "balance" in summary.jobs:
         numbers |= _of_balance(summary.balance)
+    if "scalable" in summary.jobs:
+        numbers |= _known(summary.scalable)
     return Figures(severities, numbers, summary.records.read, summary.failed)
+
+
+def _known(totals: ScalableTotals) -> dict[str, float]:
+    return {name: value for name, value in asdict(totals).items() if value is not None}
 
 
 def _of_balance(totals: BalanceTotals) -> dict[str, float]:

@@ -274,6 +274,18 @@ class BalanceLoop:
 
 
 @dataclass(frozen=True, slots=True)
+class ScalableTotals:
+    """Sums over all scalable topics; ``score`` and ``flaps`` are those of the topic with the most, None for none."""
+
+    blocked: int = 0
+    stuck: int = 0
+    unattached: int = 0
+    uncovered: int = 0
+    score: float | None = None
+    flaps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WorstScalableTopic:
     """One scalable topic: segments that wait, hand-overs that never end, idle consumers, heat and the next step."""
 
@@ -338,6 +350,7 @@ class FleetSummary:
     worst_brokers: tuple[WorstBroker, ...] = ()
     next_unloads: tuple[NextUnload, ...] = ()
     balance_loops: tuple[BalanceLoop, ...] = ()
+    scalable: ScalableTotals = ScalableTotals()
     worst_scalable_topics: tuple[WorstScalableTopic, ...] = ()
     run_id: str = ""
     snapshot_time: str | None = None

@@ -83,7 +83,7 @@ class TreeSegment(Struct, frozen=True):
 
 
 class SegmentLine(Struct, frozen=True):
-    segment: Annotated[int, about("The segment's id."), Column("segment", Kind.COUNT, 0)]
+    segment: Annotated[int, about("The segment's id."), Column("segment", Kind.ID, 0)]
     range: Annotated[str, about("Its hashes, of 0000 to ffff."), Column("range", Kind.WORD, 2)]
     state: Annotated[str, about("Active, waiting, draining, or sealed and drained."), Column("state", Kind.WORD, 1)]
     consumers: Annotated[str, about("Letters of the consumers that read it."), Column("read by", Kind.WORD, 4)]

@@ -33,12 +33,12 @@ class TopicFigures:
     sealed: Annotated[int, about("Sealed ones that are still listed.", 0), Column("sealed", Kind.COUNT, 10)]
     score: Annotated[
         float | None,
-        about("Of the hottest segment, its greatest rate over the split limit; null without a load record.", 0),
+        about("Of the hottest active segment, its greatest rate over the split limit; null without a load record.", 0),
         Column("score", Kind.RATIO, 3),
     ]
     flaps: Annotated[
         int | None,
-        about("Splits, merges and rebuckets within the last hour, by listed segments; null if the time is unknown.", 0),
+        about("Splits, merges and rebuckets within the last hour, by their segments; null if the time is unknown.", 0),
         Column("flaps/h", Kind.COUNT, 11),
     ]
     backlog: Annotated[int, about("Messages that are not acknowledged, of all subscriptions."),
@@ -64,8 +64,8 @@ class FiguresDocument:
 def figures_of(view: ScalableView) -> TopicFigures:
     rows = view.subscriptions
     consumers = [one for row in rows for one in row.consumers]
-    changes = {one.created_ms for one in view.segments if one.parents and one.created_ms is not None}
     step = view.next.steps[0] if view.next.steps else None
+    active = (one for one in view.segments if one.state == "ACTIVE")
     return TopicFigures(
         topic=view.topic,
         blocked=sum(len({wait.segment for wait in row.waits}) for row in rows),
@@ -76,8 +76,8 @@ def figures_of(view: ScalableView) -> TopicFigures:
         idle=sum(1 for one in consumers if one.idle and one.connected),
         segments=view.next.active,
         sealed=len(view.segments) - view.next.active,
-        score=max((one.score for one in view.segments if one.score is not None), default=None),
-        flaps=None if view.time_ms is None else sum(1 for change in changes if 0 <= view.time_ms - change < HOUR_MS),
+        score=max((one.score for one in active if one.score is not None), default=None),
+        flaps=None if view.time_ms is None else sum(abs(view.time_ms - at) < HOUR_MS for at in view.changes_ms),
         backlog=sum(row.backlog for row in rows),
         next=step.action if step is not None else "none",
         reason=(step.reason if step is not None else "") or view.next.blocked_reason or "",

@@ -134,6 +134,10 @@ class ScalableView(Struct, frozen=True):
     topic: Annotated[str, about("The full name.")]
     time_ms: Annotated[int | None, about("When it was read, in epoch milliseconds; null if unknown.")]
     epoch: Annotated[int, about("Changes of the layout so far.")]
+    changes_ms: Annotated[
+        tuple[int, ...],
+        about("When segments were split, merged or rebucketed, by those listed at any moment that was read."),
+    ]
     controller: Annotated[str | None, about("The broker that deals segments and scales.")]
     segments: Annotated[tuple[SegmentRow, ...], about("Active segments by range, then sealed ones by id.")]
     subscriptions: Annotated[tuple[SubscriptionRow, ...], about("Subscriptions by name, without readers.")]

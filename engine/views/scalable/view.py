@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
@@ -83,6 +83,7 @@ def last_views(
             of_topic[-1].at_ms,
             keys,
             before=of_topic[-2].snapshot.scalable[topic] if len(of_topic) > 1 else None,
+            changes_ms={at for each in of_topic[:-1] for at in _changes_ms(each.snapshot.scalable[topic].layout())},
             max_buckets=most,
         )
         for topic, of_topic in sorted(seen.items())
@@ -95,13 +96,14 @@ def scalable_view(
     keys: Sequence[str] = (),
     *,
     before: ScalableFacts | None = None,
+    changes_ms: Set[int] = frozenset(),
     max_buckets: int = AutoScaleSettings().entryBucketMaxPerSegment,
 ) -> ScalableView | Rejection:
     """What is known and computed of one topic; refused without its record or statistics.
 
     ``now_ms`` is when it was read; cooldowns are unknown without it. ``before``: what was printed at the moment before,
-    without which no hand-over is known to be stuck. ``max_buckets`` is the broker's setting of the
-    buckets a segment may have, which statistics do not print.
+    without which no hand-over is known to be stuck. ``changes_ms``: changes that earlier moments show. ``max_buckets``
+    is the broker's setting of the buckets a segment may have, which statistics do not print.
     """
     layout = facts.layout()
     if layout is None:
@@ -120,6 +122,7 @@ def scalable_view(
         topic=facts.topic,
         time_ms=now_ms,
         epoch=layout.epoch,
+        changes_ms=tuple(sorted(changes_ms | _changes_ms(layout))),
         controller=statistics.controllerBroker,
         segments=_segment_rows(facts.topic, (*active, *sealed), layout, statistics, settings),
         subscriptions=tuple(
@@ -130,6 +133,12 @@ def scalable_view(
         keys=tuple(_key_row(key, routes, layout, subscriptions) for key in keys) if routes is not None else (),
         next=_next_step(facts, layout, subscriptions, settings, now_ms),
     )
+
+
+def _changes_ms(layout: Layout | None) -> set[int]:
+    """When the listed segments were made that come of a change."""
+    segments = layout.segments.values() if layout is not None else ()
+    return {one.created_at_ms for one in segments if one.created_at_ms > 0 and (one.parent_ids or one.created_at_epoch)}
 
 
 def dealt_subscriptions(statistics: TopicStatistics, layout: Layout) -> tuple[Dealt, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.cluster.scalable.group import (
@@ -82,13 +84,21 @@ def test_a_newcomer_waits_for_the_segments_that_others_hold(goes: object) -> Non
     assert acknowledged(more, "a", 0, 7).held == {1: {("b", 0): 2}}
     assert acknowledged(more, "a", 0, 7).joining_ms == {}
     assert more.due_ms() == 30_005
+    assert joined(lost(group, "b", 6), "b", 7).joining_ms == {}, "who was here before waits for ever"
     gone = left(more, "b", 8) if goes is left else lost(more, "b", 8)
     assert gone.joining_ms == {}
     assert (gone.attached[1].receiving(), gone.unacked(1)) == ((("a",), 3) if goes is left else ((), 1))
 
 
+def test_consumers_of_a_checkpoint_get_nothing_of_a_backlog() -> None:
+    kept = left(with_published(group_of("a"), {0: {0: 3}}, 0), "a", 1)
+    again = joined(replace(kept, kind="CHECKPOINT"), "c", 2)
+    assert (again.waiting, again.held) == ({0: {0: 3}}, {})
+
+
 def test_drain_checks_come_later_and_later_until_something_happens() -> None:
     group = with_published(group_of("a"), {0: {0: 1}}, 0)
+    assert checked(group, 500).next_check_ms is None
     group = with_layout(group, halved(group.coordinator.layout), 1_000)
     assert (group.next_check_ms, group.due_ms(), group.coordinator.blocked) == (3_000, 3_000, (1, 2))
     times = []

@@ -157,3 +157,40 @@ def test_the_controller_acts_when_a_consumer_joins_and_after_its_cooldown() -> N
     assert later.evaluations_ms == ()
     wrong = replace(running, settings=replace(running.settings, minSegments=9, maxSegments=8))
     assert made(join(wrong, "s", "e", "STREAM")).blocked_reason == "invalid_policy"
+    assert made(join(wrong, "q", "e", "QUEUE")).blocked_reason == ""
+    left = made(leave(made(join(wrong, "t", "a", "STREAM")), "t", "a", closes=True))
+    assert made(join(left, "t", "a", "CHECKPOINT")).groups["t"].coordinator.checkpoint
+
+
+def test_each_consumer_has_its_own_time_to_wait() -> None:
+    running = made(join(still(topic()), "s", "a", "STREAM"))
+    held = made(with_messages(running, ("k",), 3))
+    for name, at in (("b", 0), ("c", 20_000)):
+        held = made(join(passed(held, START + at) if at else held, "s", name, "STREAM"))
+    assert passed(held, START + 30_000).groups["s"].names == ("a", "c")
+    three = running
+    for name in "bc":
+        three = made(join(three, "s", name, "STREAM"))
+    gone = made(leave(passed(made(leave(three, "s", "b", closes=False)), START + 30_000), "s", "c", closes=False))
+    expired = [passed(gone, START + at).groups["s"].names for at in (60_000, 89_999, 90_000)]
+    assert expired == [("a", "c"), ("a", "c"), ("a",)]
+
+
+def test_hand_overs_that_never_end_and_drained_segments_are_said_once_for_each_subscription() -> None:
+    running = still(topic(3))
+    for name in "abc":
+        running = made(join(running, "s", name, "STREAM"))
+    held = made(with_messages(made(join(running, "t", "z", "STREAM")), (), 9))
+    late = passed(made(leave(held, "s", "a", closes=True)), START + 55_000)
+    for _ in range(2):
+        late = made(acknowledge(late, "s", None, 0))
+    stuck = [one for one in late.log if one.what == "stuck"]
+    assert stuck == [
+        Happening(START + 55_000, "stuck", (1,), "s", ("b",), by_itself=True),
+        Happening(START + 55_000, "stuck", (2,), "s", ("c",), by_itself=True),
+    ]
+    drained = passed(made(split_segment(made(join(running, "t", "z", "STREAM")), 0)), START + 2_000)
+    assert [(one.segments, one.subscription) for one in drained.log if one.what == "drained"] == [
+        ((0,), "s"),
+        ((0,), "t"),
+    ]

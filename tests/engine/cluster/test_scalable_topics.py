@@ -6,18 +6,44 @@ from pathlib import Path
 
 import pytest
 
-from engine.cluster.commands import Command
+from engine.cluster.commands import (
+    AcknowledgeSegments,
+    AddTopic,
+    Command,
+    JoinSegments,
+    SendToSegments,
+    SetSegmentRate,
+)
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.grammar.text import command_text
-from engine.cluster.journal.codec import parse_state, serialise_state
+from engine.cluster.limits import MAX_MSGS_PER_SEC, NAME_LIMIT_BYTES
+from engine.cluster.scalable.decide import add_scalable_topic, decide_scalable
+from engine.cluster.scalable.events import (
+    LONGEST_MS,
+    ScalableCreated,
+    ScalableRemoved,
+    ScalableTimePassed,
+    ScalableTopicEvent,
+    SegmentSplit,
+)
+from engine.cluster.scalable.evolve import (
+    LATEST_MS,
+    begun_topic,
+    scalable_event_objection,
+    stepped,
+    with_scalable_event,
+)
 from engine.cluster.scalable.group import Group
-from engine.cluster.scalable.opening import statistics_of
+from engine.cluster.scalable.opening import seen_event, statistics_of
 from engine.cluster.scalable.running import Running
+from engine.cluster.scalable.state import ScalableTopic
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError, Rejection
+from engine.scalable.model import RING_SIZE
 from engine.scenarios.opening import open_moments
 from tests.engine.scalable.scenes import moments_of
+from tests.journal_bytes import parse_state, serialise_state
 
 TOPIC = "topic://t/n/x"
 
@@ -32,13 +58,11 @@ def after(*lines: str, timeline: Timeline | None = None) -> Timeline:
     return reached
 
 
-def refusal(line: str, timeline: Timeline) -> str:
+def refusal(line: str, timeline: Timeline) -> tuple[str, int]:
+    """The name and the status of a refusal, "" and 0 for none."""
     command = parse_command(line, timeline.state)
-    if isinstance(command, Rejection):
-        return command.error
-    assert isinstance(command, Command)
-    refused = timeline.submit(command)[1]
-    return "" if refused is None else refused.error
+    refused = command if isinstance(command, Rejection) else timeline.submit(command)[1]
+    return ("", 0) if refused is None else (refused.error, refused.status)
 
 
 def running(timeline: Timeline) -> Running:
@@ -158,7 +182,7 @@ def test_the_kind_of_a_subscription_is_that_of_its_consumers() -> None:
     left = after(*ONE, KEYS, "consumer close a of s")
     queue = after("consumer join q queue to s", timeline=left)
     assert (group(queue).kind, group(queue).backlog(0)) == ("QUEUE", 8)
-    assert refusal("consumer join b checkpoint to s", queue) == "IllegalArgumentException"
+    assert refusal("consumer join b checkpoint to s", queue) == ("IllegalArgumentException", 409)
     again = after("consumer close q of s", "consumer join b to s", timeline=queue)
     assert (group(again).kind, group(again).backlog(0)) == ("STREAM", 8)
     assert group(again).numbers == {"a": 0, "q": 1, "b": 2}
@@ -219,30 +243,105 @@ def test_a_line_reads_back_from_its_own_text(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "error"),
+    ("line", "error", "status"),
     [
-        ("segment split 9", "IllegalArgumentException"),
-        ("segment merge 0 0", "IllegalArgumentException"),
-        ("segment rebucket 0 0", "IllegalArgumentException"),
-        ("segment rebucket 0 4", "IllegalArgumentException"),
-        ("segment rate 7 1", "IllegalArgumentException"),
-        ("segment rate all 99999999999", "IllegalArgumentException"),
-        ("segment send k times 0", "IllegalArgumentException"),
-        ("segment split 0 on topic://t/n/other", "NotFoundException"),
-        ("segment shrink 0", "SyntaxError"),
-        ("consumer join a to s", "ConsumerBusyException"),
-        ("consumer join z queue to s", "IllegalArgumentException"),
-        ("consumer join '' to s", "IllegalArgumentException"),
-        ("consumer close z of s", "ConsumerNotFound"),
-        ("consumer ack all of other", "SubscriptionNotFound"),
-        (f"topic add {TOPIC}", "ConflictException"),
-        ("topic add topic://t/n/big segments 65537", "IllegalArgumentException"),
-        ("wait 604800001", "IllegalArgumentException"),
+        ("segment split 9", "IllegalArgumentException", 0),
+        ("segment merge 0 0", "IllegalArgumentException", 0),
+        ("segment rebucket 0 0", "IllegalArgumentException", 0),
+        ("segment rebucket 0 4", "IllegalArgumentException", 0),
+        ("segment rate 7 1", "IllegalArgumentException", 0),
+        ("segment rate all 99999999999", "IllegalArgumentException", 0),
+        ("segment send k times 0", "IllegalArgumentException", 0),
+        ("segment split 0 on topic://t/n/other", "NotFoundException", 404),
+        ("segment shrink 0", "SyntaxError", 0),
+        ("consumer join a to s", "ConsumerBusyException", 409),
+        ("consumer join z queue to s", "IllegalArgumentException", 409),
+        ("consumer join '' to s", "IllegalArgumentException", 0),
+        ("consumer close z of s", "ConsumerNotFound", 404),
+        ("consumer ack all of other", "SubscriptionNotFound", 404),
+        (f"topic add {TOPIC}", "ConflictException", 409),
+        ("topic add topic://t/n/big segments 65537", "IllegalArgumentException", 412),
+        ("topic remove topic://t/n/other", "NotFoundException", 404),
+        ("wait 604800001", "IllegalArgumentException", 0),
     ],
 )
-def test_what_cannot_be_done_is_refused_and_changes_nothing(line: str, error: str) -> None:
+def test_what_cannot_be_done_is_refused_and_changes_nothing(line: str, error: str, status: int) -> None:
     timeline = after(*ONE)
-    assert refusal(line, timeline) == error
+    assert refusal(line, timeline) == (error, status)
+
+
+@pytest.mark.parametrize(
+    ("last", "beyond"),
+    [
+        (SetSegmentRate(TOPIC, None, MAX_MSGS_PER_SEC, 0.0, 1), SetSegmentRate(TOPIC, None, 1.1e9, 0.0, 1)),
+        (SetSegmentRate(TOPIC, None, 0.0, MAX_MSGS_PER_SEC, 1), SetSegmentRate(TOPIC, None, 0.0, 1.1e9, 1)),
+        (SetSegmentRate(TOPIC, None, 1.0, 1.0, 0), SetSegmentRate(TOPIC, None, 1.0, 1.0, -1)),
+        (SetSegmentRate(TOPIC, None, 1.0, 1.0, 2**30), SetSegmentRate(TOPIC, None, 1.0, 1.0, 2**30 + 1)),
+        (SendToSegments(TOPIC, (), 1), SendToSegments(TOPIC, (), 0)),
+        (SendToSegments(TOPIC, (), 10**9), SendToSegments(TOPIC, (), 10**9 + 1)),
+        (AcknowledgeSegments(TOPIC, "s", "a", 0), AcknowledgeSegments(TOPIC, "s", "a", -1)),
+        (AddTopic("topic://t/n/y", 0), AddTopic("topic://t/n/y", -1)),
+        (AddTopic("topic://t/n/y", RING_SIZE), AddTopic("topic://t/n/y", RING_SIZE + 1)),
+        (JoinSegments(TOPIC, "s", "b"), JoinSegments(TOPIC, "full", "b")),
+        (JoinSegments(TOPIC, "s", "b" * NAME_LIMIT_BYTES), JoinSegments(TOPIC, "s", "b" * (NAME_LIMIT_BYTES + 1))),
+    ],
+    ids=lambda command: type(command).__name__,
+)
+def test_limits_belong_to_what_is_allowed(last: Command, beyond: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.cluster.scalable.decide.MAX_CONSUMERS", 2)
+    state = after(*ONE, "consumer join c to full", "consumer join d to full").state
+    assert not isinstance(decided(state, last), Rejection)
+    assert isinstance(decided(state, beyond), Rejection)
+
+
+def decided(state: ClusterState, command: Command) -> object:
+    return add_scalable_topic(state, command) if isinstance(command, AddTopic) else decide_scalable(state, command)  # type: ignore[arg-type]
+
+
+def test_a_topic_without_a_number_of_segments_has_one() -> None:
+    assert decided(ClusterState(), AddTopic(TOPIC, 0)) == (ScalableCreated(TOPIC, 1),)
+
+
+@pytest.mark.parametrize(
+    ("event", "possible"),
+    [
+        (ScalableCreated(TOPIC), False),
+        (ScalableCreated("topic://t/n/y"), True),
+        (ScalableCreated("topic://t/n/y", RING_SIZE + 1), False),
+        (SegmentSplit(TOPIC, 0), True),
+        (SegmentSplit(TOPIC, 9), False),
+        (SegmentSplit("topic://t/n/y", 0), False),
+        (ScalableTimePassed(TOPIC, 65_000), False),
+        (ScalableTimePassed(TOPIC, 65_001), True),
+        (ScalableTimePassed(TOPIC, 65_000 + LONGEST_MS), True),
+        (ScalableTimePassed(TOPIC, 65_001 + LONGEST_MS), False),
+        (ScalableRemoved(TOPIC), True),
+        (ScalableRemoved("topic://t/n/y"), False),
+    ],
+)
+def test_events_of_a_journal_follow_the_state_or_are_refused(event: ScalableTopicEvent, possible: bool) -> None:
+    state = after(*ONE, "wait 5000").state
+    assert (scalable_event_objection(state, event) == "") is possible
+    if possible:
+        assert with_scalable_event(state, event).scalable_topics != state.scalable_topics
+
+
+def test_an_event_changes_its_own_topic() -> None:
+    two = after(*ONE, "topic add topic://t/n/y segments 1").state
+    split = with_scalable_event(two, SegmentSplit(TOPIC, 0))
+    assert [len(one.running.layout.active()) for one in split.scalable_topics] == [2, 1]
+    assert split.scalable_topics[1] is two.scalable_topics[1]
+
+
+@pytest.mark.parametrize(("now_ms", "possible"), [(-1, False), (0, True), (LATEST_MS - 1, True), (LATEST_MS, False)])
+def test_times_of_what_was_seen_have_bounds(now_ms: int, possible: bool) -> None:
+    facts = running(after(*ONE))
+    seen = seen_event(TOPIC, facts.layout, statistics_of(facts), facts.clocks, now_ms=now_ms, max_buckets=8)
+    topic = begun_topic(seen)
+    assert isinstance(topic, ScalableTopic) is possible
+    if isinstance(topic, ScalableTopic):
+        late = ScalableTimePassed(TOPIC, LATEST_MS)
+        assert isinstance(stepped(topic.running, late), Rejection)
 
 
 def test_a_state_is_the_same_after_the_journal_and_a_damaged_one_is_refused() -> None:
@@ -300,8 +399,8 @@ def test_at_every_recorded_moment_the_simulation_begins_with_what_was_printed(tm
 def test_a_removed_topic_is_gone_until_the_step_is_undone_and_the_journal_knows_it() -> None:
     timeline = after(*ONE, f"topic remove {TOPIC}")
     assert timeline.state.scalable_topics == ()
-    assert refusal(f"topic remove {TOPIC}", timeline) == "NotFoundException"
-    assert refusal(f"segment split 0 on {TOPIC}", timeline) == "NotFoundException"
+    assert refusal(f"topic remove {TOPIC}", timeline) == ("NotFoundException", 404)
+    assert refusal(f"segment split 0 on {TOPIC}", timeline) == ("NotFoundException", 404)
     assert parse_state(serialise_state(timeline.state), "a test") == timeline.state
     earlier = timeline.go_to(timeline.cursor - 1)
     assert reads(earlier) == {0: ("a",)}

@@ -8,7 +8,7 @@ import pytest
 
 from engine.config import release_of
 from engine.diagnosis.causes.stalled import UNEXPLAINED
-from engine.diagnosis.findings import diagnosis_document, findings_of
+from engine.diagnosis.findings import findings_of
 from engine.diagnosis.known_bugs import KNOWN_BUGS, looks_like
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import SubscriptionSeen, subscriptions_seen
@@ -53,7 +53,7 @@ def test_a_failover_stall_looks_like_its_fault_up_to_the_release_that_mends_it()
 def test_the_releases_that_mend_it_and_what_to_attach_are_in_document_and_finding() -> None:
     shown = stats("Failover", [consumer("a"), consumer("b")], activeConsumerName="a", msgBacklog=70_000)
     result = diagnosed({stats_path(): shown, VERSION: "4.0.12"}, {stats_path(): shown})
-    (bug,) = document(diagnosis_document(result))["causes"][0]["looks_like"]
+    (bug,) = document(result)["causes"][0]["looks_like"]
     assert (bug["issue"], bug["mended_in"]) == ("#26174", ["4.0.13", "4.2.4", "5.0.0-M2"])
     assert bug["attach"]
     (finding,) = [one for one in findings_of([result]) if one.rule == "failover_active_not_served"]

@@ -57,6 +57,16 @@ def test_segments_are_enough_without_a_list_of_topics() -> None:
     assert waits(diagnosed(alone)).waiting == 20, "an unknown backlog is not counted"
 
 
+def test_a_segment_that_a_later_list_has_too_is_seen_as_its_own_later_statistics_show_it() -> None:
+    first = by_segment(answers(held(30, "a")))
+    later = answers(held(0, "a"), blocked=False)
+    for name in NAMES[1:]:
+        later[BROKER_STATS]["t/n"]["0x00000000_0xffffffff"]["persistent"][name] = held(0, "a")
+    both = by_segment(dict(later)) | later
+    assert waits(diagnosed(first)).waiting == 40
+    assert not [one for one in diagnosed(first, both).causes if one.id == "segment_waits"]
+
+
 def test_the_statistics_of_the_topic_alone_are_enough() -> None:
     shown = answers(held(30, "a"))
     alone = {f"{SCALABLE}/stats": copy.deepcopy(shown[f"{SCALABLE}/stats"])}

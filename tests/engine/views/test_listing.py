@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engine.admin.moments import read_moments
@@ -17,6 +19,7 @@ from engine.views.keys.view import keys_view
 from engine.views.listing import Listing, listing
 from engine.views.reported.subscription import reported_only
 from engine.views.reported.view import Reported
+from tests.engine.scalable.scenes import moments_of
 from tests.engine.scenarios.recordings import RECORDINGS
 
 
@@ -110,3 +113,10 @@ def test_recordings_have_no_row_twice() -> None:
         _, whole = listed(recording(name))
         keys = [row.key for row in whole.rows]
         assert len(keys) == len(set(keys)), name
+
+
+def test_a_scalable_topic_is_one_row_and_its_segments_are_none(tmp_path: Path) -> None:
+    _, whole = listed(open_moments(moments_of(tmp_path, "holdup")))
+    (row,) = whole.rows
+    assert (row.key, row.type, row.verdict, row.backlog) == ("topic://ring/holdup/orders", "Scalable", "slows", 87)
+    assert row.out_msgs_per_sec == 0

@@ -10,7 +10,7 @@ from engine.cluster.timeline import Timeline
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, RANGE_EQUALLY_DIVIDE, SPLIT_ALGORITHMS
 from engine.scenarios.embedded import embedded
 from engine.views.failover.dashboard import dashboard_view, topics_of_bundle
-from engine.views.failover.splits import split_preview
+from engine.views.failover.splits import split_preview, split_topics
 from tests.engine.views.states import NAMESPACE, cluster
 
 RANGE = "0x00000000_0x40000000"
@@ -39,6 +39,10 @@ def test_B11_each_piece_tells_its_topics_and_its_traffic_before_anything_is_spli
                 inside = topics_of_bundle(timeline, NAMESPACE, piece.range_text)
                 assert piece.topics == len(inside)
                 assert piece.msgs_per_sec == pytest.approx(sum(topic.msgs_per_sec for topic in inside))
+                rows = [row for row in split_topics(view, option) if row.goes_to == piece.range_text]
+                assert {row.topic for row in rows} == {topic.name.rpartition("/")[2] for topic in inside}
+        rates = [row.msgs_per_sec for row in split_topics(view, option)]
+        assert rates == sorted(rates, reverse=True)
 
 
 @pytest.mark.parametrize("scene", ["flow-split", "pip392"])

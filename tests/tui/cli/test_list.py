@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -75,3 +77,27 @@ def test_a_running_cluster(run: Run) -> None:
 
 def test_a_cluster_out_of_reach(run: Run) -> None:
     assert run("list", "http://127.0.0.1:9").code == 3
+
+
+def test_several_clusters_have_a_column_and_one_that_cannot_be_read_loses_nothing(run: Run) -> None:
+    both = rows(run, STUCK, INVENTORY)
+    assert Counter(record["cluster"] for record in both) == {STUCK: 1, INVENTORY: 74}
+    assert {record["cluster"] for record in rows(run, INVENTORY)} == {""}
+    for code, other in ((2, "no/such/folder"), (3, "http://127.0.0.1:9")):
+        ran = run("list", other, STUCK, "--csv")
+        assert (ran.code, ran.out.splitlines()[1:]) == (code, run("list", STUCK, STUCK, "--csv").out.splitlines()[1:])
+        assert other in ran.err
+    assert run("list", "no/such/folder", "nor/this").code == 2
+
+
+def test_clusters_of_the_settings_are_read_by_their_names(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with playing() as cluster:
+        settings = "".join(f'[clusters.{name}]\nurl = "{cluster.url}"\n' for name in "ab")
+        (tmp_path / "config.toml").write_text(settings)
+        monkeypatch.setenv("RINGSIDE_CONFIG", str(tmp_path / "config.toml"))
+        ran = run("list", "@a", "@b", "@c", "--csv")
+    assert ran.code == 2
+    assert "@c is not in your settings" in ran.err
+    assert {record["cluster"] for record in csv.DictReader(io.StringIO(ran.out))} == {"a", "b"}

@@ -118,6 +118,20 @@ def test_all_topics_are_listed_the_worst_first(run: Run, two_topics: str) -> Non
     assert (second["blocked"], second["consumers"], second["idle"], second["next"]) == (0, 3, 0, "none")
 
 
+def test_changes_are_counted_of_all_moments_and_heat_of_active_segments(run: Run, tmp_path: Path) -> None:
+    every = str(scenes.write(tmp_path / "every", "auto-load"))
+    split = scenes.write(tmp_path / "one", "auto-load", "2026-11-27T15-01-32Z") / "2026-11-27T15-01-32Z"
+
+    def figures(of: str) -> dict[str, object]:
+        (row,) = json.loads(run("scalable", of, "--all", "--json").out)["topics"]
+        return {name: row[name] for name in ("flaps", "score")}
+
+    # Three splits and three merges; of the last moment alone two of the segments that they made are pruned.
+    assert figures(every)["flaps"] == 6
+    # The sealed parent had 160 messages a second, its halves have no load record yet.
+    assert figures(str(split)) == {"flaps": 3, "score": pytest.approx(0.55, abs=0.01)}
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

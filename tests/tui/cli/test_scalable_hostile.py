@@ -129,12 +129,14 @@ def test_a_long_line_waits_as_a_short_one_does(seed: int, monkeypatch: pytest.Mo
     assert deal(layout, "ab", {0, 1, 2}) == expected
 
 
-def test_of_many_parents_some_are_shown_with_one_that_is_read(tmp_path: Path) -> None:
+def test_of_many_parents_some_are_shown_with_one_that_is_read(run: Run, tmp_path: Path) -> None:
     tiles = [(at * 6, at * 6 + 5, tuple(range(200))) for at in range(200)]
     record, statistics = answers([*[(0, 65_535, ())] * 200, *tiles])
     from engine.admin.moments import read_moments
 
-    (view,) = last_views(read_moments(dump(tmp_path, record, statistics))).values()
+    (view,) = last_views(read_moments(place := dump(tmp_path, record, statistics))).values()
+    shown = [line for line in run("scalable", str(place)).out.splitlines() if "  active  " in line]
+    assert (len(shown), max(map(len, shown)) < 120) == (200, True)
     waits = view.subscriptions[0].waits
     assert len(waits) == 200 * SHOWN_ANCESTORS
     assert {wait.segment for wait in waits} == set(range(200, 400))

@@ -45,6 +45,9 @@ def test_a_goal_that_nothing_meets_is_exit_code_1(run: Run) -> None:
     document = document_of(run, "consumers", "--flag", "off", "--up-to", "4", code=1)
     assert document["sizing"]["smallest"] is None
     assert [row["number"] for row in document["rows"]] == [2, 3, 4]
+    on = document_of(run, "consumers", "--flag", "on", "--up-to", "4")
+    assert document["sizing"]["smallest_on_ring"] == on["sizing"]["smallest"] == 2
+    assert on["sizing"]["smallest_on_ring"] is None
     assert run("suggest", "consumers", "--flag", "off", "--up-to", "4").code == 1
 
 

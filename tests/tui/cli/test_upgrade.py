@@ -22,6 +22,7 @@ from engine.views.comparing.upgrade import SAMPLE
 from engine.views.comparing.upgrade_rows import CHANGES as ABOUT_CHANGES
 from engine.views.comparing.upgrade_rows import RULES
 from engine.views.comparing.upgrade_rows import SETTINGS as ABOUT_SETTINGS
+from tests.engine.scalable.scenes import write
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 from tui.sources.answers import opened
@@ -186,6 +187,12 @@ def test_scalable_topics_come_with_five_and_are_on(run: Run) -> None:
     assert {"scalable_topics", "segments_as_topics", "scalable_migration"} <= platform.keys()
     assert settings["scalableTopicsEnabled"]["keep"] == "scalableTopicsEnabled=false"
     assert "scalable_topics" not in rows_of(document_of(run, DUMP, "--pulsar", "5.0.0", "--to", "5.0.1"), "platform")
+
+
+def test_going_back_counts_the_scalable_topics_that_no_broker_reads_then(run: Run, tmp_path: Path) -> None:
+    dump = str(write(tmp_path, "holdup"))
+    rows = rows_of(document_of(run, dump, "--to", "4.2"), "platform")
+    assert (rows["scalable_topics"]["count"], rows["segments_as_topics"]["count"]) == (1, 3)
 
 
 def test_an_unknown_release_is_refused(run: Run) -> None:

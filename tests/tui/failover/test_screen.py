@@ -9,6 +9,7 @@ from textual.widgets import Input, Static
 
 from engine.cluster.state import consumers_of
 from engine.views.failover.model import RuleInForce
+from engine.views.failover.splits import SplitTopic
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.app import RingsideApp
 from tui.bundles.split_preview import GROUPS as SPLIT_GROUPS
@@ -18,7 +19,7 @@ from tui.failover.bundle_tree import BundleTree
 from tui.failover.dialogs import AddConsumerScreen, PartitionsScreen
 from tui.kit.bindings import key_text
 from tui.kit.help import HelpScreen, KeyLines
-from tui.kit.line_table import LineTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.prompt import Prompt
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.suggesting import Question, question_of
@@ -316,6 +317,23 @@ def test_s_previews_all_algorithms_and_enter_splits_the_model() -> None:
         assert "split: range_equally_divide" in text_of(app)
 
     run(app, story)
+
+
+def test_a_tall_preview_lists_where_the_marked_algorithm_puts_each_topic() -> None:
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("3", "down", "s", "down")
+        await pilot.pause()
+        table: RowsTable[SplitTopic] = app.screen.query_one("#topics", RowsTable)
+        assert table.display
+        pieces = {row.goes_to for row in table.listed}
+        assert len(pieces) == 2
+        await pilot.press("up")
+        await pilot.pause()
+        assert {row.goes_to for row in table.listed} != pieces
+
+    run(app, story, size=(200, 60))
 
 
 def test_question_mark_in_the_preview_tells_its_own_keys() -> None:

@@ -47,7 +47,7 @@ def test_questions_are_answered_beside_the_ring_and_again_after_a_step() -> None
         await pilot.press("f", *"order-1", "enter")
         await pilot.pause()
         assert screen.key_hash == hashes_of_key("order-1").segment_hash
-        assert ring_picture(screen.now, key_hash=screen.key_hash).dots.highlighted == 0
+        assert ring_picture(screen.now.pieces, key_hash=screen.key_hash).dots.highlighted == 0
         (owner,) = [one.text for one in screen.remarks if one.label == "gets it"]
         assert owner.startswith("billing: worker-")
         await pilot.press("escape")
@@ -92,7 +92,7 @@ def test_the_ring_has_stripes_where_several_share_and_nobody_where_a_segment_wai
     view = app.store.shown.scalable_view_of("")
     assert view is not None
     assert [(piece.segment, piece.dealt) for piece in view.pieces] == [(0, (0, 1)), (1, (2,))]
-    assert set(ring_picture(view).arcs.owners.tolist()) == {0, 1, 2}
+    assert set(ring_picture(view.pieces).arcs.owners.tolist()) == {0, 1, 2}
     assert app.store.submit_line("segment split 1") is None
     after = app.store.shown.scalable_view_of("")
     assert after is not None
@@ -101,7 +101,7 @@ def test_the_ring_has_stripes_where_several_share_and_nobody_where_a_segment_wai
         (2, (), (2,)),
         (3, (), (2,)),
     ]
-    assert ring_picture(after).sides is not None
+    assert ring_picture(after.pieces).sides is not None
     assert [(one.segment, one.generation, one.active, one.waits) for one in after.tree] == [
         (0, 0, True, False),
         (2, 1, True, True),

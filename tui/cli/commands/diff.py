@@ -67,10 +67,8 @@ def diff_command(
     from engine.admin.moments import combined
     from engine.views.comparing.difference import (
         Sums,
-        difference_document,
         difference_view,
         reported_between,
-        sums_of,
     )
 
     wanted = limits_of(limits, [field.name for field in fields(Sums) if field.name != "items"])
@@ -98,12 +96,12 @@ def diff_command(
         then, now = (combined(side.seen) for side in sides)
         view = replace(view, reported=reported_between(then, now, subscription), namespaces=pairs)
     if as_json:
-        write_out(json_text(difference_document(view)))
+        write_out(json_text(view))
     else:
         from tui.cli.printers.differences import difference_lines
 
         write_page(difference_lines(view, top), ascii_only=ascii_only)
-    return code_under(wanted, sums_of(view))
+    return code_under(wanted, view.sums)
 
 
 def _named_pairs(texts: Iterable[str]) -> dict[str, str]:

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from engine.bundles.sizing import BundlesNeeded
     from engine.cluster.keys.state import KeySubscription
     from engine.cluster.state import ClusterState, Subscription
-    from engine.compare.goal import Goal, SuggestionKind
     from engine.compare.names import Fit, RingKind, Work
     from engine.compare.sizes import Size, Sizing
-    from engine.compare.verdict import Verdict
+    from engine.compare.verdict import Goal, SuggestionKind, Verdict
     from engine.config import BrokerSettings
 
 _NAME_ALIGNS: Final[tuple[Align, ...]] = ("<", "<")
@@ -154,10 +153,8 @@ def suggest_names(
 
 
 def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
-    from engine.compare.goal import Goal
     from engine.compare.suggestion import sizing_document, sizing_for
-    from engine.compare.verdict import carried_out, flag_change
-    from tui.kit.verdict_words import sizing_answer
+    from engine.compare.verdict import Goal
 
     state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
@@ -167,18 +164,7 @@ def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: W
     if how["as_json"]:
         write_out(json_text(sizing_document(kind, sizing, goal)))
     else:
-        lines = list(sizing_lines(kind, sizing, goal))
-        flag = state.settings.activeConsumerFailoverConsistentHashing
-        if kind == "consumers" and sizing.smallest is None and not flag:
-            ringed = carried_out(state, flag_change(state))
-            other = (
-                ringed
-                if isinstance(ringed, Rejection)
-                else sizing_for(ringed, key, kind, goal, up_to=up_to, seed=how["seed"])
-            )
-            if not isinstance(other, Rejection) and other.smallest is not None:
-                lines = [*wrapped(f"--flag on: {sizing_answer(kind, other, goal)}"), *lines]
-        write_page(lines, ascii_only=how["ascii_only"])
+        write_page(sizing_lines(kind, sizing, goal), ascii_only=how["ascii_only"])
     return FINE if sizing.smallest is not None else FAILED
 
 
@@ -271,8 +257,8 @@ def suggest_bundles(
     import numpy as np
 
     from engine.cluster.bundles import topic_loads
-    from engine.compare.goal import Goal
     from engine.compare.suggestion import bundles_for, sizing_document
+    from engine.compare.verdict import Goal
     from tui.cli.session import namespace_of, session_of
 
     session = session_of(path, what_if)
@@ -306,9 +292,7 @@ def _by_chance(topics: int, brokers: int, idle_share: float, maximum: int, how: 
     if isinstance(needed, Rejection):
         raise InputError(f"--{needed.field.replace('_', '-')}: {needed.message}")
     if how["as_json"]:
-        from engine.views.bundles.document import needed_document
-
-        write_out(json_text({"format": "ringside.bundles-needed/1", **needed_document(needed)}))
+        write_out(json_text(needed))
     else:
         write_page(_needed_lines(needed), ascii_only=how["ascii_only"])
     return FINE
@@ -470,9 +454,11 @@ def helm_lines(fit: Fit) -> Iterator[str]:
 
 def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
     """The answer, and the curve around it."""
-    from tui.kit.verdict_words import sizing_answer, what_rules
+    from tui.kit.verdict_words import on_ring, sizing_answer, what_rules
 
     yield from wrapped(sizing_answer(kind, sizing, goal))
+    if sizing.smallest_on_ring is not None:
+        yield from wrapped(on_ring(sizing))
     surely = [row.number for row in sizing.rows if row.good and 0 < row.chance_high <= goal.max_over_mean]
     if surely and surely[0] != sizing.smallest:
         yield from wrapped(f"with {surely[0]:,} nine of ten draws of other names meet it too; fewer may be luck")

@@ -22,6 +22,8 @@ _SEGMENTS: Final[tuple[Align, ...]] = ("<", "<", ">", "<", ">", ">", ">", ">", "
 _SEGMENT_HEADINGS: Final = (
     "id", "range", "share", "state", "buckets", "in/s", "out/s", "score", "backlog", "parents", "owner",
 )  # fmt: skip
+MOST_PARENTS: Final = 8
+"""A migrated topic has a parent for every partition, which would make every line as long."""
 _CONSUMERS: Final[tuple[Align, ...]] = ("<", "<", "<", ">", "<")
 _CONSUMER_HEADINGS: Final = ("consumer", "segments", "reported", "unacked", "")
 
@@ -69,7 +71,7 @@ def _segment(segment: SegmentRow) -> tuple[str, ...]:
         _number(segment.msg_rate_out),
         "" if segment.score is None else f"{segment.score:.2f}",
         _number(segment.backlog),
-        " ".join(map(str, segment.parents)),
+        " ".join(map(str, segment.parents[:MOST_PARENTS])) + (" …" if len(segment.parents) > MOST_PARENTS else ""),
         safe_name(segment.owner or ""),
     )
 
