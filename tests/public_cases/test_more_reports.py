@@ -270,6 +270,17 @@ def test_sums_over_partitions_say_what_waits_for_another_cluster(run: Run, tmp_p
     assert row["causes"][0]["fields"] == ["replicationBacklog"]
 
 
+def test_the_same_command_with_a_name_of_release_1_is_the_same_topic(run: Run, tmp_path: Path) -> None:
+    command = "$ bin/pulsar-admin persistent stats persistent://prop/standalone/ns/topic1\n"
+    text = "".join(f"{command}{shown(topic('Shared', backlog, []))}\n\n# skipped\n" for backlog in (10, 0))
+    row = first_of(run, tmp_path, text, code=0)
+    assert (row["moments"], row["topics"], row["backlog"]) == (2, 1, 0)
+    assert (row["causes"][0]["id"], row["causes"][0]["numbers"]) == ("fine_idle", {"backlog": 0})
+    assert run("paste.txt", "--once").code == 2
+    named = run("paste.txt", "--once", "--topic", "persistent://a/b/c")
+    assert (named.code, "a/b/c" in named.out) == (0, True)
+
+
 @pytest.mark.parametrize(("later", "verdict"), [(900, "blocks"), (700, "blocks"), (600, "cannot_tell")])
 def test_a_replicator_that_stays_behind_blocks(run: Run, tmp_path: Path, later: int, verdict: str) -> None:
     command = "$ pulsar-admin topics stats persistent://a/b/c\n"

@@ -191,9 +191,9 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
 
     ``others`` is the number of other subscriptions.
     """
-    from engine.admin.requests import NAMELESS
     from engine.diagnosis.placed import NO_STATISTICS
     from engine.diagnosis.seen import parent_of
+    from engine.names import NAMELESS
 
     place = short_topic(parent_of(diagnosis.topic)) if diagnosis.topic else diagnosis.namespace or "brokers"
     if diagnosis.namespace == NAMELESS:
@@ -230,8 +230,7 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
 
 def cause_lines(cause: Cause) -> Iterator[str]:
     """One cause with numbers, setting, fix and sources."""
-    from engine.admin.requests import NAMELESS
-    from engine.names import namespace_of
+    from engine.names import NAMELESS, namespace_of
 
     yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
     yield f"    cause     {cause.id}"
