@@ -8,7 +8,8 @@ rules that decide whether a message may be sent; whatever happens leads to a rea
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.keyshared.delivery_state import Delivery, DeliveryState, Message, OrderRule, Sent

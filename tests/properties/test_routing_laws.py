@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from engine.hashing import boost_hash, java_string_hash, murmur3_32, utf8
 from engine.routing.clients import (

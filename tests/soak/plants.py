@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import engine.bundles.columns
 import engine.bundles.split

@@ -137,6 +137,16 @@ def test_positions_of_joining_that_are_out_of_order() -> None:
     assert named(swapped, "3.0.9", "keyshared_recently_joined") == ["#21199"]
 
 
+@pytest.mark.parametrize(
+    ("version", "per_entry", "expected"),
+    [("3.0.2", 100, ["#22090", "#23805"]), ("4.0.2", 100, ["#23805"]), ("4.0.2", 1, [])],
+)
+def test_counts_below_zero_of_consumers_that_get_batches(version: str, per_entry: int, expected: list[str]) -> None:
+    held = consumer("a", unackedMessages=-1, avgMessagesPerEntry=per_entry)
+    shown = stats("Shared", [held], msgBacklog=9, unackedMessages=0)
+    assert named(shown, version, "counts_do_not_add_up", "counts_do_not_add_up") == expected
+
+
 def test_every_cause_of_a_fault_is_decided_somewhere() -> None:
     known = {decider.id for decider in DECIDERS} | {UNEXPLAINED}
     assert {cause for bug in KNOWN_BUGS for cause in bug.causes} <= known
