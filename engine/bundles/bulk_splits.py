@@ -48,7 +48,7 @@ def pack_topics(
         rows = starts[: having[step]] + step
         msgs, volume, opening = msgs[: len(rows)], volume[: len(rows)], opening[: len(rows)]
         here_msgs, here_bytes = topics.msgs_per_sec[rows], topics.bytes_per_sec[rows]
-        with np.errstate(over="ignore", invalid="ignore"):  # the scalar rule does not warn about overflow either
+        with np.errstate(over="ignore", invalid="ignore"):  # Java does not warn about overflow either
             sum_msgs, sum_bytes = msgs + here_msgs, volume + here_bytes
         full = (sum_msgs > limits.max_msgs_per_sec) | (sum_bytes > limits.max_bytes_per_sec)
         cut[rows] = full
@@ -89,7 +89,7 @@ def _end_of_piece(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float6
         stop = min(at + step, len(msgs))
         msgs_sums = np.cumsum(np.concatenate(([msgs_so_far], msgs[at:stop])))[1:]
         size_sums = np.cumsum(np.concatenate(([size_so_far], size[at:stop])))[1:]
-        # The comparison of the scalar rule, by which a sum that is NaN fits.
+        # Compared as Java does it, so that a sum that is NaN fits.
         full = (msgs_sums > limits.max_msgs_per_sec) | (size_sums > limits.max_bytes_per_sec)
         if at == begin:
             full[0] = False
@@ -211,7 +211,7 @@ def flow_cuts(topics: TopicColumns, bundles: int, limits: FlowLimits) -> Cuts:
     (106,)
     """
     counts = np.bincount(topics.bundle[topics.bundle >= 0], minlength=bundles)
-    # The comparison of the scalar rule, so that NaN rates count: only a topic without traffic is skipped.
+    # Compared as Java does it, so that NaN rates count: only a topic without traffic is skipped.
     idle = (topics.msgs_per_sec <= 0) & (topics.bytes_per_sec <= 0)
     loaded = topics[(topics.bundle >= 0) & topics.has_stats & ~idle]
     total_msgs = sum_by(loaded.bundle, loaded.msgs_per_sec, bundles)

@@ -22,26 +22,22 @@ CHANGE_EVENTS: Final = "__change_events"
 """The system topic each namespace has while topic policies are on (Pulsar's default)."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTopics:
-    """Topics that can be used, in their order, and one refusal for each that cannot."""
+def check_topics(
+    topics: Iterable[BalancedTopic | TopicLoad],
+) -> tuple[tuple[BalancedTopic, ...], tuple[Rejection, ...]]:
+    """The topics that can be used, in their order, and a refusal for each that cannot.
 
-    good: tuple[BalancedTopic, ...]
-    bad: tuple[Rejection, ...]
-
-
-def check_topics(topics: Iterable[BalancedTopic | TopicLoad]) -> CheckedTopics:
-    """Set aside topics whose rates are NaN, negative or infinite, whose growth or sessions are, or that come twice.
+    Set aside are those whose rates are NaN, negative or infinite, whose growth or sessions are, or that come twice.
 
     A broker never reports such rates; a comparison with NaN is false, so Pulsar would never act on one.
 
-    >>> checked = check_topics([TopicLoad("a", 1, 5.0), TopicLoad("b", 2, float("nan")), TopicLoad("a", 1, 5.0)])
-    >>> len(checked.good), [bad.field for bad in checked.bad]
+    >>> good, bad = check_topics([TopicLoad("a", 1, 5.0), TopicLoad("b", 2, float("nan")), TopicLoad("a", 1, 5.0)])
+    >>> len(good), [refusal.field for refusal in bad]
     (1, ['topics[1].msg_rate_in', 'topics[2].name'])
     """
     listed = [BalancedTopic(given) if isinstance(given, TopicLoad) else given for given in topics]
     good, bad = check_loads([topic.load for topic in listed], lambda place: _further_numbers(listed[place]))
-    return CheckedTopics(tuple(listed[place] for place in good), bad)
+    return tuple(listed[place] for place in good), bad
 
 
 def _further_numbers(topic: BalancedTopic) -> list[tuple[str, float]]:
@@ -134,8 +130,8 @@ def balance_start(
 def _kept(topics: Iterable[BalancedTopic | TopicLoad]) -> tuple[TopicColumns, tuple[Rejection, ...]]:
     if isinstance(topics, TopicColumns) and topics.usable.all():
         return topics, ()
-    checked = check_topics(topics)
-    return TopicColumns.of(checked.good), checked.bad
+    good, bad = check_topics(topics)
+    return TopicColumns.of(good), bad
 
 
 def _refuse(

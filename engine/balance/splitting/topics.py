@@ -77,10 +77,6 @@ class TopicColumns(Computed[BalancedTopic]):
             found &= np.isfinite(numbers) & (numbers >= 0)
         return found
 
-    def take(self, rows: Rows) -> TopicColumns:
-        """Those at these places."""
-        return TopicColumns(self.loads.take(rows), self.sessions[:, rows], self.growth[rows])
-
     @property
     def is_steady(self) -> bool:
         """Whether no traffic ever changes."""

@@ -46,8 +46,8 @@ def test_a_rate_that_is_no_rate_is_left_out_and_the_rest_stays(field: str, value
     ],
 )
 def test_growth_and_sessions_are_checked_too(more: dict[str, Any], field: str) -> None:
-    checked = check_topics([BalancedTopic(GOOD, **more)])
-    assert (checked.good, [bad.field for bad in checked.bad]) == ((), [f"topics[0].{field}"])
+    good, bad = check_topics([BalancedTopic(GOOD, **more)])
+    assert (good, [refusal.field for refusal in bad]) == ((), [f"topics[0].{field}"])
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.input import MAX_INPUT_BYTES
-from engine.verify import VerifyReport, verify_answers
 from engine.verify.answers import read_folder
+from engine.verify.compare import verify_answers
+from engine.verify.report import VerifyReport
 
 
 def verify_folder(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.errors import InputError
-from engine.verify import FactKind, VerifyReport
+from engine.verify.report import FactKind, VerifyReport
 from engine.verify.statistics import HALF_A_REPORT
 from tests.engine.verify.copies import RECORDINGS, edit, saved
 from tests.engine.verify.folders import verify_folder

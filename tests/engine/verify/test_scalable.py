@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.verify import FactKind, VerifyReport
+from engine.verify.report import FactKind, VerifyReport
 from engine.verify.scalable import HANDED_OVER, NOT_ATTACHED, OTHER_EPOCH, PRUNED
 from tests.engine.scalable.scenes import scene, write
 from tests.engine.verify.folders import verify_folder

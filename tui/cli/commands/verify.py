@@ -12,8 +12,9 @@ from engine.admin.folders import FilesRead
 from engine.config import FLAG
 from engine.errors import InputError, Rejection
 from engine.text import counted
-from engine.verify import Difference, Fit, VerifyReport, answers_of, verify_answers
-from engine.verify.answers import Answers, read_folder
+from engine.verify.answers import Answers, answers_of, read_folder
+from engine.verify.compare import verify_answers
+from engine.verify.report import Difference, Fit, VerifyReport
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_option
 from tui.cli.output import json_text, say, say_problems, write_out, write_page
