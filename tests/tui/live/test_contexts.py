@@ -108,7 +108,14 @@ def test_the_list_has_the_clusters_that_were_left_and_opens_a_row_of_one(setting
         assert app.store.shown.key == rows[at].key
         await pilot.press("0")
         await until(pilot, lambda: isinstance(app.screen, HomeScreen) and len(app.screen.table.listed) > 0)
-        assert {row.cluster for row in app.screen.table.listed} == {first, "prod", "stage"}  # type: ignore[attr-defined]
+        home = app.screen
+        assert isinstance(home, HomeScreen)
+        clusters = [row.cluster for row in home.table.listed]
+        assert {*clusters} == {first, "prod", "stage"}
+        home.table.cursor = clusters.index(first)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DashboardScreen))
+        assert "is not in your settings" in text_of(app), "what was opened first has no name to go back to"
 
     with playing() as server:
         settings.write_text("".join(f'[clusters.{name}]\nurl = "{server.url}"\n' for name in ("prod", "stage")))
