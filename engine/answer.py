@@ -87,7 +87,7 @@ class About(Struct, frozen=True):
     ``nan``: the number may be NaN or infinite, which is null in a document. ``key`` is its name there where that is
     another one; ``null`` a value that stands for none. ``place``: positions, of which a document has the ids.
     ``flat``: the members of the record, all null without one, are in the document instead of it, but for those that the
-    document has already.
+    document has already. ``form`` makes of the value what the document has; what it returns is its type there.
     """
 
     meaning: str
@@ -98,6 +98,7 @@ class About(Struct, frozen=True):
     null: int | str | None = None
     place: bool = False
     flat: bool = False
+    form: Callable[[Any], Any] | None = None
 
 
 FLAT: Final = About("", flat=True)
@@ -112,9 +113,10 @@ def about(
     key: str = "",
     null: int | str | None = None,
     place: bool = False,
+    form: Callable[[Any], Any] | None = None,
 ) -> About:
     """What a member means, for people and schemas, and how it is in a document (see ``About``)."""
-    return About(meaning, least, most, nan, key, null, place)
+    return About(meaning, least, most, nan, key, null, place, form=form)
 
 
 def extended(kind: type[A], answer: Any, **more: Any) -> A:

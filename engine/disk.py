@@ -17,11 +17,11 @@ import secrets
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
 import msgspec
+from msgspec import Struct
 
 from engine.errors import InputError, system_reason
 from engine.text import visible
@@ -42,8 +42,7 @@ _NO_HARD_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLI
 _LOCKED_ELSEWHERE: Final = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN)
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A file that is being written and has no name of its own yet; locked as long as ``descriptor`` is open."""
 
     path: Path
@@ -208,8 +207,7 @@ _FORMULA: Final = re.compile("\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 """How a text begins that a spreadsheet takes for a formula, after blanks too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """What was written: ``rows``, and in how many cells a spreadsheet or a terminal would have done harm.
 
     Those of CSV are changed (``neutral``); JSON has escapes for them, and Parquet has no need.

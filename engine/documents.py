@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 from functools import cache, cached_property
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def document(answer: object, ids: Sequence[int] = ()) -> Any:
         return float(answer) if math.isfinite(answer) else None
     if isinstance(answer, Enum):
         return answer.value
-    if is_record(kind):
+    if is_record(kind) and not isinstance(answer, Sequence):
         plain = {word: getattr(kind, name) for name, word in _CONSTANTS.items() if hasattr(kind, name)}
         for name, key, meaning, inner in _plan(kind):
             value = getattr(answer, name)
@@ -60,6 +60,8 @@ def document(answer: object, ids: Sequence[int] = ()) -> Any:
 def _member(value: Any, meaning: About, ids: Sequence[int]) -> Any:
     if meaning.place:
         return [_id_at(at, ids) for at in value] if isinstance(value, tuple) else _id_at(value, ids)
+    if meaning.form is not None:
+        return document(meaning.form(value), ids)
     return None if meaning.null is not None and value == meaning.null else document(value, ids)
 
 
@@ -116,7 +118,11 @@ def _members(answer: type) -> Iterator[tuple[str, Any, About]]:
     for name, hint in hints.items():
         meaning = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, About)), None)
         if meaning is not None:
-            yield name, hint.__origin__, meaning
+            yield name, hint.__origin__ if meaning.form is None else _result(meaning.form), meaning
+
+
+def _result(form: Callable[[Any], Any]) -> Any:
+    return form if isinstance(form, type) else get_type_hints(form, include_extras=True)["return"]
 
 
 def _evaluated(kind: type, hints: Mapping[str, Any]) -> dict[str, Any]:

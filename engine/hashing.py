@@ -5,10 +5,8 @@ Every function is pure. A hash is an int in 0 .. ``HASH_SPACE_SIZE`` - 1 unless 
 
 from __future__ import annotations
 
-import codecs
 import struct
 import zlib
-from itertools import takewhile
 from typing import Annotated, Final, Literal
 
 import mmh3
@@ -25,8 +23,6 @@ _MASK_64: Final = 2**64 - 1
 _BOOST_STEP: Final = 0x9E3779B97F4A7C15
 _BOOST_FACTOR: Final = 0xDF442D22CE4859B9
 _BOOST_BLOCK_BYTES: Final = 8
-_REPLACEMENT: Final = "\ufffd"
-_JAVA_REPLACE: Final = "engine.hashing.java_replace"
 
 
 def utf8(text: str) -> bytes:
@@ -95,35 +91,6 @@ def java_hash_code(units: bytes) -> int:
     for unit in struct.unpack(f">{len(units) // 2}H", units):
         accumulator = (accumulator * 31 + unit) & _MASK_32
     return accumulator - 2**32 if accumulator >= 2**31 else accumulator
-
-
-def java_string_hash_of_bytes(data: bytes) -> int:
-    """``JavaStringHash`` of bytes: they are decoded as UTF-8 the way Java does it, then hashed as a text."""
-    return java_string_hash(java_decode_utf8(data))
-
-
-def java_decode_utf8(data: bytes) -> str:
-    """What ``new String(bytes, UTF_8)`` of JDK 17 makes of these bytes; each bad stretch becomes one U+FFFD.
-
-    It differs from Python's ``replace`` in one case: a surrogate written as three bytes (ED A0..BF xx) is one bad
-    stretch for Java and three for Python.
-
-    >>> len(java_decode_utf8(b"\\xed\\xa0\\x80")), len(b"\\xed\\xa0\\x80".decode(errors="replace"))
-    (1, 3)
-    """
-    return data.decode("utf-8", _JAVA_REPLACE)
-
-
-def _replace_like_java(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
-    data, at = error.object, error.start
-    # Why: Java looks at the value of three bytes only when all are well shaped, so ED A0 80 is a single fault.
-    if data[at] == 0xED:
-        return _REPLACEMENT, at + 1 + len(list(takewhile(lambda byte: byte & 0xC0 == 0x80, data[at + 1 : at + 3])))
-    return _REPLACEMENT, error.end
-
-
-codecs.register_error(_JAVA_REPLACE, _replace_like_java)
 
 
 def java_hash_of_bytes(data: bytes, *, signed: bool) -> int:
@@ -213,17 +180,6 @@ def sign_safe_mod(dividend: int, divisor: int) -> int:
     """
     assert divisor > 0, f"the divisor of signSafeMod is positive, not {divisor}"
     return dividend % divisor
-
-
-def sticky_key_slot(hash_value: int, low: int, high: int) -> int:
-    """The Key_Shared slot of a hash in the slot range [low, high]; slot 0 means "no hash" and becomes 1.
-
-    ``StickyKeyConsumerSelectorUtils.makeStickyKeyHash``.
-
-    >>> sticky_key_slot(65_536, 0, 65_535), sticky_key_slot(65_535, 1, 65_535)
-    (1, 1)
-    """
-    return sign_safe_mod(hash_value, high - low + 1) + low or 1
 
 
 HashFunction = Literal["murmur3_32", "crc32"]

@@ -19,6 +19,8 @@ from msgspec import Struct
 from engine.errors import Rejection
 
 PARTITION_SUFFIX: Final = "-partition-"
+NAMELESS: Final = "unknown/unknown"
+"""The namespace of topics with an invented name."""
 PERSISTENT: Final = "persistent"
 NON_PERSISTENT: Final = "non-persistent"
 SEGMENT: Final = "segment"

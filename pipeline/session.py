@@ -97,8 +97,20 @@ SMALL_INPUT: Final = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 """Run plans as they are: compiling or optimizing them takes longer than a few thousand rows."""
-_SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A JVM that compiles lightly and collects with one thread: more does not pay off in a short run."""
+SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+"""A JVM that compiles lightly and collects with one thread: more does not pay off in a short run.
+
+Java keeps 48 MB of code at most where it compiles lightly, which Spark fills within minutes: then half of what is
+compiled is thrown away and compiled again. 240 MB is what it has otherwise.
+"""
+_CLASSES_OFTEN_USED: Final = (
+    "PythonUtils",
+    "functions",
+    "org.apache.spark.sql.functions",
+    "org.apache.spark.sql.classic.SparkSession",
+    "org.apache.spark.sql.types.Metadata",
+)
+"""As PySpark spells them when it looks them up, thousands of times in a run."""
 
 
 @contextmanager
@@ -210,9 +222,17 @@ def _started(
         if _STOPPED in str(fault):  # by Spark, once it gave the master up
             raise RingsideError(f"Spark did not start: no master answers at {master}; check its address") from fault
         raise InputError(f"Spark did not start: {start_failure(str(fault))}; look at --master and --set") from fault
+    if not remote:
+        _keep_classes(spark.sparkContext._jvm)
     if not _is_local(spark.conf.get("spark.master", "")):
         spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
     return spark
+
+
+def _keep_classes(jvm: Any) -> None:
+    """Have Py4J find these classes at hand: each time it calls the JVM, which searches all jars for a short name."""
+    for name in _CLASSES_OFTEN_USED:
+        setattr(jvm, name, getattr(jvm, name))
 
 
 def _is_local(master: str | None) -> bool:
@@ -298,7 +318,7 @@ def session_settings(master: str, folder: Path, *, small: bool = False) -> dict[
         settings |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK}
         settings |= {"spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1)))}
     if small:
-        settings |= {**SMALL_INPUT, "spark.driver.extraJavaOptions": f"{java} {_SHORT_LIVED}"}
+        settings |= {**SMALL_INPUT, "spark.driver.extraJavaOptions": f"{java} {SHORT_LIVED}"}
     return settings
 
 

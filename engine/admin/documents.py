@@ -31,7 +31,7 @@ from engine.admin.requests import (
 from engine.admin.text import plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
 from engine.input import DEEPEST_STRING, MAX_INPUT_BYTES
-from engine.names import parse_topic_name, partition_name
+from engine.names import NAMELESS, parse_topic_name, partition_name
 from engine.reading.others import named
 from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
 from engine.reading.shapes import completed, spelt, without_unsure
@@ -342,6 +342,9 @@ class _Names:
     def _request(self, document: Document) -> AdminRequest | None:
         if document.path:
             request = parse_request(f"GET {document.path}")
+            about = self._file.request or _about(self._topic)
+            if request.namespace == NAMELESS and about is not None and about.topic:
+                request = structs.replace(request, topic=about.topic, namespace=about.namespace)
             if request.what:
                 return request
         if document.topic:

@@ -276,8 +276,9 @@ class TopicFacts:
     ``partition_index`` is -1 for a topic that is not a partition. ``publishers`` is the number of producers,
     ``publisher_entries`` what the answer says of each, undecoded and only if it was asked for. ``source`` and ``kind``
     name the answer: ``stats`` and ``partitioned-stats`` report the active consumer, ``broker-stats`` does not and cuts
-    its numbers to three decimals. Numbers that an answer does not have are None. Counters grow from 0 since the topic
-    was loaded; ``backlog_quota_bytes`` is -1 without a limit.
+    its numbers to three decimals. Numbers that an answer does not have are None, and ``subscriptions`` is
+    ``NOT_REPORTED`` without them. Counters grow from 0 since the topic was loaded; ``backlog_quota_bytes`` is -1
+    without a limit.
     """
 
     name: str

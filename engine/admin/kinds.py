@@ -78,6 +78,7 @@ _SIGNS: Final[tuple[tuple[AnswerKind, tuple[str, ...]], ...]] = (
     (AnswerKind.SEGMENT_STATS, ("terminated", "producers")),
     (AnswerKind.TOPIC_STATS, ("subscriptions",)),
     (AnswerKind.TOPIC_STATS, ("msgRateIn", "publishers")),
+    (AnswerKind.TOPIC_STATS, ("replication",)),
 )
 
 

@@ -15,6 +15,8 @@ from engine.names import TopicName, parse_topic_name
 
 _ALIKE: Final = 0.5
 """Two namespaces with at least this part of their topics in common, by name, may be one."""
+_MOST_COMPARED: Final = 40_000
+"""The most pairs of namespaces of different names that are compared."""
 _Value = TypeVar("_Value")
 
 
@@ -23,11 +25,13 @@ def paired_namespaces(before: Snapshot, after: Snapshot) -> dict[str, str]:
     most of their topics by name; each once, of equals those of the same name under another tenant.
     """
     old, new = topics_by_namespace(before), topics_by_namespace(after)
+    gone, came = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
     alike = sorted(
-        (-len(mine & theirs) / len(mine | theirs), name.partition("/")[2] != other.partition("/")[2], name, other)
-        for name, mine in old.items()
-        for other, theirs in new.items()
-        if name not in new and other not in old and mine & theirs
+        (-len(old[name] & new[other]) / len(old[name] | new[other]), not is_other_tenant, name, other)
+        for name in gone
+        for other in came
+        if (is_other_tenant := name.partition("/")[2] == other.partition("/")[2])
+        or len(gone) * len(came) <= _MOST_COMPARED
     )
     pairs: dict[str, str] = {}
     for score, _, name, other in alike:

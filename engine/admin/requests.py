@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
-from engine.names import TopicName, parse_topic_name, refuse_namespace
+from engine.names import NAMELESS, TopicName, parse_topic_name, refuse_namespace
 from engine.text import moment_ms
 
 _DOMAINS = ("persistent", "non-persistent")
@@ -379,10 +379,6 @@ def _tails(stem: str) -> Iterable[str]:
     for lead in ("stats-", "topic-stats-", "stats_", "topic-"):
         if stem.startswith(lead):
             yield stem[len(lead) :]
-
-
-NAMELESS: Final = "unknown/unknown"
-"""The namespace of topics with an invented name."""
 
 
 def nameless_topic(file_name: str) -> str:

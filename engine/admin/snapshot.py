@@ -29,7 +29,6 @@ from engine.admin.namespaces import (
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
 from engine.admin.requests import (
-    NAMELESS,
     NAMESPACE_POLICIES,
     SCENARIO_NAME,
     TOPIC_ANSWERS,
@@ -52,6 +51,7 @@ from engine.admin.topics import (
 from engine.config import CURRENT, BrokerSettings, behaviour_of, rebased
 from engine.errors import Decoded, InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, Intake
+from engine.names import NAMELESS, namespace_of
 
 if TYPE_CHECKING:
     from engine.admin.scalable import ScalableAnswer, ScalableFacts
@@ -343,9 +343,14 @@ class AnswerCollector:
         self.superseded += len(self.stats.keys() & decoded.good.keys())
         self.stats.update(decoded.good)
 
+    def _kept(self, topic: str | None) -> str | None:
+        """A topic, None for one with an invented name where such are not kept."""
+        is_invented = topic is not None and namespace_of(topic) == NAMELESS
+        return None if is_invented and not self._keeps_nameless else topic
+
     def _take_nameless(self, kind: AnswerKind, name: str, data: bytes, naming: Naming) -> None:
         if kind is AnswerKind.TOPIC_STATS:
-            topic = naming.topic(name) or topic_inside(data)
+            topic = self._kept(naming.topic(name)) or topic_inside(data)
             if topic is None:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", WITHOUT_TOPIC, advice))
@@ -362,7 +367,7 @@ class AnswerCollector:
                 self.stats[topic] = decoded_topic.good
             return
         if kind is AnswerKind.INTERNAL_STATS:
-            self._take_ledger(naming.topic(name), name, data)
+            self._take_ledger(self._kept(naming.topic(name)), name, data)
             return
         if kind is AnswerKind.POLICIES and (namespace := naming.namespace(name)) is not None:
             self.namespace_policies[namespace] = {**self.namespace_policies.get(namespace, {}), **_members(data)}

@@ -32,6 +32,12 @@ _SLASHES: Final = 4
 DOMAINS: Final = ("persistent", "non-persistent")
 
 
+class NotListed(dict[str, SubscriptionFacts]):
+    """No subscriptions in the place of those that an answer does not have."""
+
+    __slots__ = ()
+
+
 class TopicWire(msgspec.Struct):
     """The members of topic statistics that are read, by Pulsar's exact names; all are optional.
 
@@ -47,7 +53,7 @@ class TopicWire(msgspec.Struct):
     backlogSize: Count | None = None
     producerCount: Count | None = None
     publishers: tuple[msgspec.Raw, ...] = NOT_REPORTED
-    subscriptions: dict[str, SubscriptionFacts] = {}
+    subscriptions: dict[str, SubscriptionFacts] = field(default_factory=NotListed)
     msgInCounter: Counter | None = None
     msgOutCounter: Counter | None = None
     backlogQuotaLimitSize: Counter = -1

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
-from engine.admin.facts import BrokerStats, Count, PartitionSums, Place, SubscriptionFacts, TopicFacts
+from engine.admin.facts import NOT_REPORTED, BrokerStats, Count, PartitionSums, Place, SubscriptionFacts, TopicFacts
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
 from engine.admin.text import (
     SET_ASIDE,
@@ -29,6 +29,7 @@ from engine.admin.text import (
 from engine.admin.topic_wire import (
     DOMAINS,
     MISSING_SLOT,
+    NotListed,
     TopicWire,
     decoded_wire,
     parsed_name,
@@ -313,7 +314,7 @@ def _decode_topic(
         storage_size_bytes=wire.storageSize,
         backlog_size_bytes=wire.backlogSize,
         publishers=wire.producers,
-        subscriptions=subscriptions,
+        subscriptions=NOT_REPORTED if isinstance(wire.subscriptions, NotListed) else subscriptions,
         kind=answer.kind,
         source=source,
         msg_in_counter=wire.msgInCounter,

@@ -204,48 +204,6 @@ def default_boundaries(count: int) -> tuple[int, ...] | Rejection:
     return (*(place * width for place in range(count)), FULL_UPPER_BOUND)
 
 
-def boundaries_at_creation(
-    boundaries: Sequence[str] | None, count: int, default_count: int = 4
-) -> tuple[int, ...] | Rejection:
-    """The boundaries a new namespace gets from ``{"boundaries": [...], "numBundles": count}``.
-
-    ``count`` of 0 or less means that no bundles were asked for: ``defaultNumberOfNamespaceBundles`` equal ones.
-    """
-    if count <= 0:
-        return default_boundaries(default_count)
-    return validate_boundaries_at_creation(boundaries) if boundaries else default_boundaries(count)
-
-
-def validate_boundaries_at_creation(boundaries: Sequence[str]) -> tuple[int, ...] | Rejection:
-    """Boundaries a user gave, as ``validateBundlesData`` keeps them: re-written, sorted **as text**, no duplicates.
-
-    So a number above 32 bits may come between smaller ones; building the bundle list refuses it later. Refused here:
-    not a number (NumberFormatException), an empty list (NoSuchElementException), ends other than 0 and 0xffffffff
-    (400).
-
-    >>> validate_boundaries_at_creation(["0xffffffff", "8", "0", "8"])
-    (0, 8, 4294967295)
-    """
-    values: set[int] = set()
-    for text in boundaries:
-        value = long_decode(text)
-        if isinstance(value, Rejection):
-            return value
-        values.add(value)
-    ordered = sorted(values, key=boundary_text)
-    if not ordered:
-        return Rejection("NoSuchElementException", "no boundaries given", field="boundaries")
-    if ordered[0] != FULL_LOWER_BOUND or ordered[-1] != FULL_UPPER_BOUND:
-        return Rejection(
-            "RestException",
-            f"boundaries must run from 0x00000000 to 0xffffffff, not {boundary_text(ordered[0])}"
-            f" to {boundary_text(ordered[-1])}",
-            field="boundaries",
-            status=400,
-        )
-    return tuple(ordered)
-
-
 @lru_cache(maxsize=RANGES_KEPT)
 def parse_range(text: str) -> BundleRange | Rejection:
     """A range text ``lower_upper``, each in ``Long.decode`` syntax; further ``_`` pieces are ignored, as in Pulsar.

@@ -1,7 +1,7 @@
-"""The cuts of Pulsar's four split algorithms for many bundles at once, or for one bundle with very many topics.
+"""The cuts of Pulsar's four split algorithms for many bundles at once, or for one.
 
-Equal to ``engine.bundles.algorithms`` cut for cut, also where the answer is null, an empty list, repeated, or the
-bundle's own edge.
+The answer can be null, an empty list, repeated, or the bundle's own edge. The algorithm by flow exists as Pulsar merged
+it and as it was first proposed, and the two differ.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.algorithms import FlowLimits
-from engine.bundles.columns import BundleMap, LoadColumns, Rows, TopicColumns, ascends, sum_by, sum_in_order
+from engine.bundles.columns import BundleMap, Rows, TopicColumns, ascends, in_columns, sum_by, sum_in_order
+from engine.bundles.loads import TopicLoad
 from engine.config import SPLIT_ALGORITHMS
 
 AT_ONCE: Final = 1_024
@@ -47,7 +48,7 @@ def pack_topics(
         rows = starts[: having[step]] + step
         msgs, volume, opening = msgs[: len(rows)], volume[: len(rows)], opening[: len(rows)]
         here_msgs, here_bytes = topics.msgs_per_sec[rows], topics.bytes_per_sec[rows]
-        with np.errstate(over="ignore", invalid="ignore"):  # the scalar rule does not warn about overflow either
+        with np.errstate(over="ignore", invalid="ignore"):  # Java does not warn about overflow either
             sum_msgs, sum_bytes = msgs + here_msgs, volume + here_bytes
         full = (sum_msgs > limits.max_msgs_per_sec) | (sum_bytes > limits.max_bytes_per_sec)
         cut[rows] = full
@@ -88,7 +89,7 @@ def _end_of_piece(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float6
         stop = min(at + step, len(msgs))
         msgs_sums = np.cumsum(np.concatenate(([msgs_so_far], msgs[at:stop])))[1:]
         size_sums = np.cumsum(np.concatenate(([size_so_far], size[at:stop])))[1:]
-        # The comparison of the scalar rule, by which a sum that is NaN fits.
+        # Compared as Java does it, so that a sum that is NaN fits.
         full = (msgs_sums > limits.max_msgs_per_sec) | (size_sums > limits.max_bytes_per_sec)
         if at == begin:
             full[0] = False
@@ -210,7 +211,7 @@ def flow_cuts(topics: TopicColumns, bundles: int, limits: FlowLimits) -> Cuts:
     (106,)
     """
     counts = np.bincount(topics.bundle[topics.bundle >= 0], minlength=bundles)
-    # The comparison of the scalar rule, so that NaN rates count: only a topic without traffic is skipped.
+    # Compared as Java does it, so that NaN rates count: only a topic without traffic is skipped.
     idle = (topics.msgs_per_sec <= 0) & (topics.bytes_per_sec <= 0)
     loaded = topics[(topics.bundle >= 0) & topics.has_stats & ~idle]
     total_msgs = sum_by(loaded.bundle, loaded.msgs_per_sec, bundles)
@@ -270,39 +271,59 @@ def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
 
 
-def middle_cut_of_one(loads: LoadColumns) -> tuple[int, ...] | None:
-    """``topic_count_equally_divide`` of one bundle. O(n).
+def topic_count_equally_divide(topics: Sequence[TopicLoad]) -> tuple[int, ...] | None:
+    """Between the two middle hashes, rounded down (#6241). None for fewer than two topics. O(n).
 
-    >>> from engine.bundles.columns import PickedNames
-    >>> hashes, names = np.array([50, 10, 30]), PickedNames("abc", np.arange(3))
-    >>> middle_cut_of_one(LoadColumns(names, hashes, np.zeros((4, 3)), np.ones(3, dtype=bool)))
+    Odd numbers leave the smaller half on the left. When the two hashes are equal or neighbours the cut is the lower
+    hash itself, so that its topic goes right as well: a half can be empty, or the cut can be the bundle's own edge.
+
+    >>> topic_count_equally_divide([TopicLoad("a", 10), TopicLoad("b", 30), TopicLoad("c", 50)])
     (20,)
+    >>> topic_count_equally_divide([TopicLoad("a", 10), TopicLoad("b", 11)])
+    (10,)
     """
-    if len(loads) <= 1:
+    if len(topics) <= 1:
         return None
-    half = len(loads) // 2
+    half = len(topics) // 2
     places = (max(half - 1, 0), half)
-    parted = np.partition(loads.hashes, places)
+    parted = np.partition(in_columns(topics).hashes, places)
     below, above = int(parted[places[0]]), int(parted[half])
     return (below + (above - below) // 2,)
 
 
-def flow_cuts_of_one(loads: LoadColumns, limits: FlowLimits) -> tuple[int, ...] | None:
-    """``flow_or_qps_equally_divide`` of one bundle. O(n log n); totals are added in listing order."""
+def flow_or_qps_equally_divide(topics: Sequence[TopicLoad], limits: FlowLimits) -> tuple[int, ...] | None:
+    """Cuts that keep every piece within both limits, packing topics by ascending hash. O(n log n).
+
+    As Pulsar merged it (PIP-169, #16557). Sums are plain IEEE doubles in the order of the list, as in Java.
+    None: fewer than two topics, fewer than two different hashes with traffic, or both totals below
+    limit × (1 + threshold).
+    ``()``: the gate was passed by equality and no piece exceeds a limit. Several cuts are usual, and odd ones occur:
+    topics of equal hash all count with the numbers of the last, and no cut separates them; a cut can be repeated, or be
+    the upper end of the bundle.
+
+    >>> hashes_and_rates = ((10, 100), (20, 200), (80, 300), (90, 400), (100, 500), (110, 2000))
+    >>> topics = [TopicLoad(f"t{h}", h, rate) for h, rate in hashes_and_rates]
+    >>> flow_or_qps_equally_divide(topics, FlowLimits(1750, 100 * 2**20, 0))
+    (106,)
+    """
+    loads = in_columns(topics)
     msgs, size = loads.flow
     bundle = np.zeros(len(loads), dtype=np.int64)
     return flow_cuts(TopicColumns(bundle, loads.hashes, msgs, size, loads.has_stats), 1, limits).of(0)
 
 
-def half_cut_of_one(loads: LoadColumns) -> tuple[int, ...]:
-    """``flow_or_qps_as_proposed`` of one bundle. O(n log n); totals are added in listing order.
+def flow_or_qps_as_proposed(topics: Sequence[TopicLoad]) -> tuple[int, ...]:
+    """The rule in the proposal's original text (#16782), which no release has: one cut where half of the traffic is
+    passed. O(n log n).
 
-    >>> from engine.bundles.columns import PickedNames
-    >>> hashes, msgs = np.array([10, 20, 80, 90, 100, 110]), np.array([100.0, 200, 300, 400, 500, 2000])
-    >>> rates = np.vstack((msgs, np.zeros((3, 6))))
-    >>> half_cut_of_one(LoadColumns(PickedNames("abcdef", np.arange(6)), hashes, rates, np.ones(6, dtype=bool)))
+    It has no limits and no guard for few topics, can cut left of everything or outside the bundle, and gives a cut one
+    lower than the merged rule. The proposal's own example:
+
+    >>> hashes_and_rates = ((10, 100), (20, 200), (80, 300), (90, 400), (100, 500), (110, 2000))
+    >>> flow_or_qps_as_proposed([TopicLoad(f"t{h}", h, rate) for h, rate in hashes_and_rates])
     (105,)
     """
+    loads = in_columns(topics)
     known = loads.with_stats
     msgs, size = (rates[known] for rates in loads.flow)
     order, last = along_the_axis(loads.hashes[known])

@@ -18,7 +18,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
-from engine.bundles.loads import ListedLoads, TopicLoad
+from engine.bundles.loads import RATE_FIELDS, TopicLoad
+from engine.errors import Rejection
 from engine.memo import Computed
 
 Rows = NDArray[np.int64]
@@ -59,7 +60,7 @@ class PickedNames(Computed[str]):
 
 
 @dataclass(frozen=True, eq=False)
-class LoadColumns(ListedLoads):
+class LoadColumns(Computed[TopicLoad]):
     """Loads in listing order: ``hashes`` (n,) int64, ``rates`` (4, n) in the order of ``TopicLoad``.
 
     ``has_stats``: (n,) bool.
@@ -98,12 +99,9 @@ class LoadColumns(ListedLoads):
         inside = includes(bundle, self.hashes)
         return self if inside.all() else self.take(np.flatnonzero(inside))
 
-    def equal_hashes(self) -> list[tuple[int, tuple[str, ...]]]:
-        """The hashes that several topics share, ascending, with the names in listing order. O(n log n), cached."""
-        return self._equal_hashes
-
     @cached_property
-    def _equal_hashes(self) -> list[tuple[int, tuple[str, ...]]]:
+    def equal_hashes(self) -> list[tuple[int, tuple[str, ...]]]:
+        """The hashes that several topics share, ascending, with the names in listing order. O(n log n)."""
         return [(int(self.hashes[rows[0]]), tuple(self.names.take(rows))) for rows in equal_rows(self.hashes)]
 
     @cached_property
@@ -115,6 +113,40 @@ class LoadColumns(ListedLoads):
     def with_stats(self) -> Rows | slice:
         """The rows that have statistics, to index the columns with: all of them without a copy, as is usual."""
         return slice(None) if bool(self.has_stats.all()) else np.flatnonzero(self.has_stats)
+
+
+def in_columns(topics: Sequence[TopicLoad]) -> LoadColumns:
+    """The loads in columns. O(n), and nothing where they are."""
+    if isinstance(topics, LoadColumns):
+        return topics
+    rates = [[getattr(topic, name) for topic in topics] for name in RATE_FIELDS]
+    return LoadColumns(
+        PickedNames(tuple(topic.name for topic in topics), np.arange(len(topics))),
+        np.array([topic.hash for topic in topics], dtype=np.int64),
+        np.array(rates, dtype=np.float64),
+        np.array([topic.has_stats for topic in topics], dtype=np.bool_),
+    )
+
+
+def topics_in(bundle: BundleRange, topics: Sequence[TopicLoad]) -> LoadColumns:
+    """The topics whose hash lies in a bundle, in their order (``getOwnedTopicListForNamespaceBundle``)."""
+    return in_columns(topics).inside(bundle)
+
+
+def equal_hash_findings(topics: Sequence[TopicLoad]) -> tuple[Rejection, ...]:
+    """One finding for each hash that several topics share: no split separates them.
+
+    ``flow_or_qps_equally_divide`` uses the numbers of the last one for all of them.
+    """
+    return tuple(
+        Rejection(
+            "EqualHashes",
+            f"{', '.join(names)} have the same CRC-32 {position:#010x}: no split parts them, and"
+            " flow_or_qps_equally_divide takes the last one's traffic for each",
+            field="topics",
+        )
+        for position, names in in_columns(topics).equal_hashes
+    )
 
 
 def includes(bundle: BundleRange, hashes: NDArray[np.int64]) -> NDArray[np.bool_]:

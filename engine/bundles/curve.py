@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.bulk_splits import along_the_axis, first_above, piece_ends
-from engine.bundles.columns import LoadColumns, PickedNames, sum_in_order
-from engine.bundles.loads import equal_hash_findings
+from engine.bundles.columns import LoadColumns, PickedNames, equal_hash_findings, sum_in_order
 from engine.errors import Rejection
 from engine.memo import Computed
 
@@ -35,14 +35,14 @@ class CurvePoint:
     proposed rule has one piece.
     """
 
-    topic: str
-    hash: int
-    msgs_per_sec: float
-    bytes_per_sec: float
-    total_msgs_per_sec: float
-    total_bytes_per_sec: float
-    piece_msgs_per_sec: float
-    piece_bytes_per_sec: float
+    topic: Annotated[str, about("Its full name.")]
+    hash: Annotated[int, about("Its hash.", 0)]
+    msgs_per_sec: Annotated[float, about("Its messages per second.")]
+    bytes_per_sec: Annotated[float, about("Its bytes per second.")]
+    total_msgs_per_sec: Annotated[float, about("The sum from the bundle's start on.")]
+    total_bytes_per_sec: Annotated[float, about("The same of bytes.")]
+    piece_msgs_per_sec: Annotated[float, about("The sum from the last cut on.")]
+    piece_bytes_per_sec: Annotated[float, about("The same of bytes.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ class CurveCut:
     split demands. ``parts``: it has ``before`` on its left and ``after`` on its right.
     """
 
-    position: int
-    before: int
-    after: int
-    cause: CutCause
-    msgs_per_sec: float
-    bytes_per_sec: float
-    inside: bool
-    parts: bool
+    position: Annotated[int, about("Where it cuts.", 0)]
+    before: Annotated[int, about("The hash left of it; 0 without one.", 0)]
+    after: Annotated[int, about("The hash right of it.", 0)]
+    cause: Annotated[CutCause, about("The limit that the next topic exceeds.")]
+    msgs_per_sec: Annotated[float, about("The sum with the next topic.")]
+    bytes_per_sec: Annotated[float, about("The same of bytes.")]
+    inside: Annotated[bool, about("Whether it is strictly inside the bundle, as a split demands.")]
+    parts: Annotated[bool, about("Whether it has `before` on its left and `after` on its right.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +73,23 @@ class FlowCurve:
     counted in ``bad_topics``, and topics of equal hash.
     """
 
-    bundle: BundleRange
-    rule: FlowRule
-    points: Sequence[CurvePoint]
-    cuts: tuple[CurveCut, ...]
-    outcome: FlowOutcome
-    total_msgs_per_sec: float
-    total_bytes_per_sec: float
-    msg_limit: float
-    byte_limit: float
-    gate_msgs_per_sec: float
-    gate_bytes_per_sec: float
-    idle: Sequence[str]
-    problems: tuple[Rejection, ...]
-    bad_topics: int
+    bundle: Annotated[BundleRange, about("Its range.", form=str)]
+    rule: Annotated[FlowRule, about("The rule.")]
+    points: Annotated[Sequence[CurvePoint], about("Its topics along the hash axis.")]
+    cuts: Annotated[tuple[CurveCut, ...], about("Where it is cut.")]
+    outcome: Annotated[FlowOutcome, about("What the rule does, or why it does nothing.")]
+    total_msgs_per_sec: Annotated[float, about("Messages per second of all topics.")]
+    total_bytes_per_sec: Annotated[float, about("The same of bytes.")]
+    msg_limit: Annotated[float, about("What sums of messages are compared with.")]
+    byte_limit: Annotated[float, about("What sums of bytes are compared with.")]
+    gate_msgs_per_sec: Annotated[float, about("The total from which on the rule cuts at all; 0 without such a gate.")]
+    gate_bytes_per_sec: Annotated[float, about("The same of bytes.")]
+    idle: Annotated[Sequence[str], about("Topics that the rule ignores.")]
+    problems: Annotated[tuple[Rejection, ...], about("Topics that were left out or have equal hashes.")]
+    bad_topics: Annotated[int, about("Topics that were left out.", 0)]
 
     @property
-    def positions(self) -> tuple[int, ...]:
-        """The cuts as the algorithm answers them."""
+    def positions(self) -> Annotated[tuple[int, ...], about("The cuts as the algorithm answers them.", 0)]:
         return tuple(cut.position for cut in self.cuts)
 
 

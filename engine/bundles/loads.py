@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -12,7 +11,6 @@ from msgspec import Struct
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
-from engine.memo import Computed
 from engine.names import PERSISTENT, TopicName, parse_topic_name
 
 RATE_FIELDS: Final = (
@@ -87,37 +85,6 @@ class BundleAverage(Struct, frozen=True):
     topics: int
     throughput_in_bytes_per_sec: float
     throughput_out_bytes_per_sec: float
-
-
-class ListedLoads(Computed[TopicLoad]):
-    """Loads in columns, with faster forms of some functions (see ``LoadColumns``)."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def inside(self, bundle: BundleRange) -> ListedLoads:
-        """The loads whose hash is in a bundle, in their order."""
-
-    @abstractmethod
-    def equal_hashes(self) -> list[tuple[int, tuple[str, ...]]]:
-        """The hashes that several topics share, ascending, with the names in listing order."""
-
-
-def topics_in(bundle: BundleRange, topics: Iterable[TopicLoad]) -> Sequence[TopicLoad]:
-    """The topics whose hash lies in a bundle, in their order (``getOwnedTopicListForNamespaceBundle``)."""
-    if isinstance(topics, ListedLoads):
-        return topics.inside(bundle)
-    return tuple(topic for topic in topics if bundle.includes(topic.hash))
-
-
-def equal_hashes(topics: Sequence[TopicLoad]) -> list[tuple[int, tuple[str, ...]]]:
-    """The hashes that several topics share, ascending, each with their names in list order. O(n log n)."""
-    if isinstance(topics, ListedLoads):
-        return topics.equal_hashes()
-    names_at: dict[int, list[str]] = {}
-    for topic in topics:
-        names_at.setdefault(topic.hash, []).append(topic.name)
-    return [(position, tuple(names)) for position, names in sorted(names_at.items()) if len(names) > 1]
 
 
 def with_partitions(topics: Sequence[TopicLoad], partitions: Iterable[str]) -> tuple[TopicLoad, ...]:
@@ -204,22 +171,6 @@ def averages_of(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> dict[
             entry[1] += topic.throughput_in_bytes_per_sec
             entry[2] += topic.throughput_out_bytes_per_sec
     return {str(bundles[index]): BundleAverage(int(count), tin, tout) for index, (count, tin, tout) in sums.items()}
-
-
-def equal_hash_findings(topics: Sequence[TopicLoad]) -> tuple[Rejection, ...]:
-    """One finding for each hash that several topics share: no split separates them.
-
-    ``flow_or_qps_equally_divide`` uses the numbers of the last one for all of them.
-    """
-    return tuple(
-        Rejection(
-            "EqualHashes",
-            f"{', '.join(names)} have the same CRC-32 {position:#010x}: no split parts them, and"
-            " flow_or_qps_equally_divide takes the last one's traffic for each",
-            field="topics",
-        )
-        for position, names in equal_hashes(topics)
-    )
 
 
 def check_loads(

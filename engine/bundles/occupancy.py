@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.answer import about
 from engine.bundles.boundaries import NamespaceBundles
-from engine.bundles.columns import LoadColumns, includes
+from engine.bundles.columns import in_columns, includes
 from engine.bundles.loads import TopicLoad
 from engine.chance import equal_shares, expected_empty, fullest
 from engine.errors import Rejection
@@ -169,39 +169,45 @@ def idle_brokers(topics: int, bundles: int, brokers: int) -> float:
     return math.fsum(chance * (brokers - occupied) for occupied, chance in enumerate(chances))
 
 
+def _by_broker(counts: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
+    return dict(counts)
+
+
 @dataclass(frozen=True, slots=True)
 class CountedOccupancy:
-    """The topics in the bundles and on the brokers of a namespace, and what is expected by chance.
+    """Topics counted in bundles and on brokers, each in the order given.
 
-    ``per_bundle`` in the order of the bundles, ``per_broker`` in the order of the brokers given. ``unplaced``: topics
-    in no bundle (their hash is below the first boundary). ``expected`` is for as many *equal* bundles.
+    ``unplaced``: their hash is below the first boundary. ``expected`` is for as many *equal* bundles.
     """
 
     bundles: NamespaceBundles
     per_bundle: tuple[int, ...]
-    per_broker: tuple[tuple[str, int], ...]
-    unplaced: tuple[str, ...]
-    expected: ExpectedOccupancy
+    per_broker: Annotated[tuple[tuple[str, int], ...], about("Topics by broker.", 0, form=_by_broker)]
+    unplaced: Annotated[tuple[str, ...], about("Topics in no bundle.")]
+    expected: Annotated[ExpectedOccupancy, about("What chance does with as many topics in equal bundles, on average.")]
 
     @property
-    def topics(self) -> int:
-        """The number of topics in bundles."""
+    def topics(self) -> Annotated[int, about("Topics that are in a bundle.", 0)]:
         return sum(self.per_bundle)
 
     @property
-    def empty_bundles(self) -> int:
+    def by_range(self) -> Annotated[Mapping[str, int], about("Topics by range.", 0, key="per_bundle")]:
+        return {str(bundle): count for bundle, count in zip(self.bundles, self.per_bundle, strict=True)}
+
+    @property
+    def empty_bundles(self) -> Annotated[int, about("Bundles without a topic.", 0)]:
         return self.per_bundle.count(0)
 
     @property
-    def idle_brokers(self) -> tuple[str, ...]:
+    def idle_brokers(self) -> Annotated[tuple[str, ...], about("Brokers without a topic.")]:
         return tuple(broker for broker, count in self.per_broker if not count)
 
     @property
-    def fullest_bundle(self) -> int:
+    def fullest_bundle(self) -> Annotated[int, about("Topics in the fullest bundle.", 0)]:
         return max(self.per_bundle)
 
     @property
-    def fullest_broker(self) -> int:
+    def fullest_broker(self) -> Annotated[int, about("Topics of the fullest broker.", 0)]:
         return max(count for _, count in self.per_broker)
 
 
@@ -237,16 +243,7 @@ def count_occupancy(
 
 def _counted(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> tuple[list[int], tuple[str, ...]]:
     """The number of topics in each bundle, and the names of topics in none."""
-    if isinstance(topics, LoadColumns):
-        inside = [np.count_nonzero(includes(bundle, topics.hashes)) for bundle in bundles]
-        below = np.flatnonzero(topics.hashes < bundles.boundaries[0])
-        return [int(count) for count in inside], tuple(topics.names.take(below))
-    counts = [0] * len(bundles)
-    unplaced = []
-    for topic in topics:
-        place = bundles.index_of(topic.hash)
-        if place < 0:
-            unplaced.append(topic.name)
-        else:
-            counts[place] += 1
-    return counts, tuple(unplaced)
+    loads = in_columns(topics)
+    inside = [np.count_nonzero(includes(bundle, loads.hashes)) for bundle in bundles]
+    below = np.flatnonzero(loads.hashes < bundles.boundaries[0])
+    return [int(count) for count in inside], tuple(loads.names.take(below))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
+from engine.answer import about
 from engine.bundles.algorithms import FlowLimits
-from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles, pulsar_lookup_fails
-from engine.bundles.columns import LoadColumns, Rows, dealt_rows, sum_in_order
-from engine.bundles.loads import TopicLoad, equal_hashes
+from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
+from engine.bundles.columns import LoadColumns, Rows, dealt_rows, in_columns, sum_in_order
+from engine.bundles.loads import TopicLoad
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.text import shell_line
 
@@ -38,19 +38,15 @@ WarningCode = Literal[
 
 @dataclass(frozen=True, slots=True)
 class SplitWarning:
-    """A warning about a split. Which fields are filled depends on the code.
+    """A warning about a split. Which members are filled depends on the code."""
 
-    ``bundle`` is a range text, ``topics`` complete names, ``positions`` hash values, ``name`` an algorithm;
-    ``msgs_per_sec`` and ``bytes_per_sec`` are those of the topic or child, in plus out.
-    """
-
-    code: WarningCode
-    bundle: str = ""
-    topics: tuple[str, ...] = ()
-    positions: tuple[int, ...] = ()
-    name: str = ""
-    msgs_per_sec: float = 0.0
-    bytes_per_sec: float = 0.0
+    code: Annotated[WarningCode, about("What it is about.")]
+    bundle: Annotated[str, about("A range.")] = ""
+    topics: Annotated[tuple[str, ...], about("Full names.")] = ()
+    positions: Annotated[tuple[int, ...], about("Hash values.", 0)] = ()
+    name: Annotated[str, about("An algorithm.")] = ""
+    msgs_per_sec: Annotated[float, about("Of the topic or child, in and out.")] = 0.0
+    bytes_per_sec: Annotated[float, about("The same of bytes.")] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,34 +96,13 @@ def shares_of(children: Sequence[BundleRange], topics: Sequence[TopicLoad]) -> t
 
     ``children`` ascend. O(topics × log children).
     """
-    if isinstance(topics, LoadColumns):
-        return _shares_of_columns(children, topics)
-    starts = [child.lower for child in children]
-    dealt: list[list[TopicLoad]] = [[] for _ in children]
-    for topic in topics:
-        place = bisect_right(starts, topic.hash) - 1
-        if place >= 0 and children[place].includes(topic.hash):
-            dealt[place].append(topic)
-    return tuple(_share(child, inside) for child, inside in zip(children, dealt, strict=True))
-
-
-def _share(bundle: BundleRange, inside: Sequence[TopicLoad]) -> ChildShare:
-    rate = throughput = 0.0
-    for topic in inside:
-        if topic.has_stats:
-            rate += topic.msgs_per_sec
-            throughput += topic.bytes_per_sec
-    return ChildShare(bundle, tuple(topic.name for topic in inside), rate, throughput)
-
-
-def _shares_of_columns(children: Sequence[BundleRange], topics: LoadColumns) -> tuple[ChildShare, ...]:
-    shares = []
-    msgs, size = topics.flow
-    all_known = bool(topics.has_stats.all())
-    for child, rows in zip(children, dealt_rows(topics.hashes, children), strict=True):
-        known = rows if all_known else rows[topics.has_stats[rows]]
+    loads, shares = in_columns(topics), []
+    msgs, size = loads.flow
+    all_known = bool(loads.has_stats.all())
+    for child, rows in zip(children, dealt_rows(loads.hashes, children), strict=True):
+        known = rows if all_known else rows[loads.has_stats[rows]]
         sums = sum_in_order(msgs[known]), sum_in_order(size[known])
-        shares.append(ChildShare(child, topics.names.take(rows), *sums))
+        shares.append(ChildShare(child, loads.names.take(rows), *sums))
     return tuple(shares)
 
 
@@ -155,34 +130,13 @@ def topic_findings(topics: Sequence[TopicLoad], limits: FlowLimits) -> list[Spli
 
     Shared hashes come in ascending order of the hash, each with its topics in list order. O(n log n).
     """
+    loads = in_columns(topics)
     warnings = [
-        SplitWarning("equal-hashes", topics=names, positions=(position,)) for position, names in equal_hashes(topics)
+        SplitWarning("equal-hashes", topics=names, positions=(position,)) for position, names in loads.equal_hashes
     ]
-    if isinstance(topics, LoadColumns):
-        return [*warnings, *_of_columns(topics, limits)]
-    too_hot = [
-        topic for topic in topics if topic.has_stats and _exceeds(topic.msgs_per_sec, topic.bytes_per_sec, limits)
-    ]
-    if too_hot:
-        hottest = max(too_hot, key=lambda topic: _times_limit(topic, limits))
-        warnings.append(
-            SplitWarning(
-                "hot-topic",
-                topics=(hottest.name,),
-                msgs_per_sec=hottest.msgs_per_sec,
-                bytes_per_sec=hottest.bytes_per_sec,
-            )
-        )
-    lost = tuple(topic.name for topic in topics if pulsar_lookup_fails(topic.hash))
-    return [*warnings, SplitWarning("lookup-fails", topics=lost)] if lost else warnings
-
-
-def _of_columns(topics: LoadColumns, limits: FlowLimits) -> list[SplitWarning]:
-    """The last two of ``topic_findings``, for topics in columns."""
-    warnings: list[SplitWarning] = []
-    hot = hottest_rows(topics, limits)
+    hot = hottest_rows(loads, limits)
     if len(hot):
-        hottest = topics[int(hot[0])]
+        hottest = loads[int(hot[0])]
         warnings.append(
             SplitWarning(
                 "hot-topic",
@@ -191,8 +145,8 @@ def _of_columns(topics: LoadColumns, limits: FlowLimits) -> list[SplitWarning]:
                 bytes_per_sec=hottest.bytes_per_sec,
             )
         )
-    lost = np.flatnonzero(topics.hashes == FULL_UPPER_BOUND)
-    return [*warnings, *([SplitWarning("lookup-fails", topics=tuple(topics.names.take(lost)))] if len(lost) else [])]
+    lost = np.flatnonzero(loads.hashes == FULL_UPPER_BOUND)
+    return [*warnings, *([SplitWarning("lookup-fails", topics=tuple(loads.names.take(lost)))] if len(lost) else [])]
 
 
 def hottest_rows(topics: LoadColumns, limits: FlowLimits) -> Rows:
@@ -228,10 +182,3 @@ def child_findings(
 
 def _exceeds(msgs_per_sec: float, bytes_per_sec: float, limits: FlowLimits) -> bool:
     return msgs_per_sec > limits.max_msgs_per_sec or bytes_per_sec > limits.max_bytes_per_sec
-
-
-def _times_limit(topic: TopicLoad, limits: FlowLimits) -> float:
-    # Any traffic exceeds a limit of 0 or less; dividing by 1 keeps the order of the topics.
-    return max(
-        topic.msgs_per_sec / max(limits.max_msgs_per_sec, 1), topic.bytes_per_sec / max(limits.max_bytes_per_sec, 1)
-    )

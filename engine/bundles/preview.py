@@ -10,11 +10,11 @@ from typing import Final, Literal
 import numpy as np
 from msgspec.structs import replace
 
-from engine.bundles.algorithms import flow_limits, flow_or_qps_as_proposed, range_equally_divide
+from engine.bundles.algorithms import flow_limits, range_equally_divide
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.bulk_splits import along_the_axis, half_cut_of_one
-from engine.bundles.columns import LoadColumns, sum_in_order
-from engine.bundles.loads import BundleAverage, TopicLoad, topics_in
+from engine.bundles.bulk_splits import along_the_axis, flow_or_qps_as_proposed
+from engine.bundles.columns import LoadColumns, sum_in_order, topics_in
+from engine.bundles.loads import BundleAverage, TopicLoad
 from engine.bundles.plan import LoadManager, SplitPlan, hottest_rows, pulsar_admin_command, split_command
 from engine.bundles.split import choose_cuts, outcome, plan_split, resolve_target
 from engine.config import (
@@ -144,7 +144,7 @@ def _as_positions(plan: SplitPlan) -> str:
 def _proposed_line(
     bundles: NamespaceBundles, parent: BundleRange, topics: Sequence[TopicLoad], settings: BrokerSettings
 ) -> SplitPreview:
-    cuts = half_cut_of_one(topics) if isinstance(topics, LoadColumns) else flow_or_qps_as_proposed(topics)
+    cuts = flow_or_qps_as_proposed(topics)
     result = outcome(bundles, parent, cuts, topics, settings)
     if isinstance(result, Rejection):
         return SplitPreview(FLOW_OR_QPS_EQUALLY_DIVIDE, result, None, "", as_proposed=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
+from engine.answer import about
 from engine.bundles.occupancy import (
     MAX_BUNDLES_ASKED,
     ExpectedOccupancy,
@@ -25,22 +26,23 @@ EVEN_ENOUGH: Final = 1.5
 class BundlesNeeded:
     """The smallest number of equal bundles that satisfies both bounds, and its expectations.
 
-    ``governed_by``: the bound that one bundle fewer would break; "nothing" when one bundle does. ``table``: powers of
-    two up to the first that also satisfies the bounds, and the answer itself, ascending. ``within_maximum``: it is
-    at most ``loadBalancerNamespaceMaximumBundles``, so that automatic splitting could get there.
+    ``table``: powers of two up to the first that also satisfies the bounds, and the answer itself.
     """
 
-    bundles: int
-    expected: ExpectedOccupancy
-    max_over_mean: float
-    idle_share: float
-    governed_by: Literal["max_over_mean", "idle_share", "nothing"]
-    table: tuple[ExpectedOccupancy, ...]
-    within_maximum: bool
+    FORMAT: ClassVar = "ringside.bundles-needed/1"
+
+    bundles: Annotated[int, about("The smallest number.", 1)]
+    expected: Annotated[ExpectedOccupancy, about("What chance does with it, on average.")]
+    max_over_mean: Annotated[float, about("What the fullest broker may have over the mean.")]
+    idle_share: Annotated[float, about("The share of brokers that may be without a topic.", 0, 1)]
+    governed_by: Annotated[
+        Literal["max_over_mean", "idle_share", "nothing"], about("The bound that one bundle fewer would break.")
+    ]
+    table: Annotated[tuple[ExpectedOccupancy, ...], about("Other numbers of bundles and this one, ascending.")]
+    within_maximum: Annotated[bool, about("Whether automatic splitting could get there.")]
 
     @property
-    def explanation(self) -> tuple[str, ...]:
-        """The meaning of the numbers, in sentences."""
+    def explanation(self) -> Annotated[tuple[str, ...], about("The meaning of the numbers, in sentences.")]:
         expected = self.expected
         sentences = [
             f"{expected.topics} topics on {expected.brokers} brokers:"

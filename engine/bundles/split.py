@@ -14,11 +14,9 @@ from typing import Final
 
 from engine.bundles.algorithms import (
     flow_limits,
-    flow_or_qps_equally_divide,
     range_equally_divide,
     resolve_algorithm,
     specified_positions_divide,
-    topic_count_equally_divide,
 )
 from engine.bundles.boundaries import (
     BundleRange,
@@ -28,9 +26,9 @@ from engine.bundles.boundaries import (
     parse_range,
     split_bundles,
 )
-from engine.bundles.bulk_splits import flow_cuts_of_one, middle_cut_of_one
-from engine.bundles.columns import LoadColumns
-from engine.bundles.loads import BundleAverage, TopicLoad, averages_of, hottest_bundle, largest_bundle, topics_in
+from engine.bundles.bulk_splits import flow_or_qps_equally_divide, topic_count_equally_divide
+from engine.bundles.columns import topics_in
+from engine.bundles.loads import BundleAverage, TopicLoad, averages_of, hottest_bundle, largest_bundle
 from engine.bundles.plan import (
     ChildShare,
     LoadManager,
@@ -155,9 +153,7 @@ def choose_cuts(
     if algorithm == RANGE_EQUALLY_DIVIDE:
         return range_equally_divide(bundle.lower, bundle.upper)
     if algorithm == TOPIC_COUNT_EQUALLY_DIVIDE:
-        if isinstance(topics, LoadColumns):
-            return middle_cut_of_one(topics)
-        return topic_count_equally_divide(topics)
+        return topic_count_equally_divide(topics or ())
     if algorithm == SPECIFIED_POSITIONS_DIVIDE:
         return specified_positions_divide(bundle, topics, positions)
     assert algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE, algorithm
@@ -170,9 +166,7 @@ def choose_cuts(
             field="algorithm",
             status=500,
         )
-    if isinstance(topics, LoadColumns):
-        return flow_cuts_of_one(topics, flow_limits(settings))
-    return flow_or_qps_equally_divide(topics, flow_limits(settings))
+    return flow_or_qps_equally_divide(topics or (), flow_limits(settings))
 
 
 @dataclass(frozen=True, slots=True)

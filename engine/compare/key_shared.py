@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.compare.goal import Goal
 from engine.compare.names import MOST_POINTS, RingKind, Work, key_shared_ring, score_of, shares_of
 from engine.compare.sizes import MOST_CONSUMERS, Size, Sizing, chance_of, grown, meets, sizing_of
+from engine.compare.verdict import Goal
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble

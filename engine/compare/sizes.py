@@ -18,10 +18,9 @@ from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
-from engine.compare.goal import Goal
 from engine.compare.heirs import losses
 from engine.compare.names import FAILOVER_RING, RingKind, Work, score_of
-from engine.compare.verdict import evenness
+from engine.compare.verdict import Goal, evenness
 from engine.errors import Rejection
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer

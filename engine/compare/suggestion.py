@@ -19,7 +19,6 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import columns_of
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, behaviour_in
-from engine.compare.goal import Goal, SuggestionKind
 from engine.compare.key_shared import KnownKeys, key_consumers_needed, points_needed, ratio_of, work_of_keys
 from engine.compare.names import FAILOVER_RING, Fit, Score, Work, fit_names, key_shared_ring
 from engine.compare.sizes import (
@@ -32,7 +31,7 @@ from engine.compare.sizes import (
     partitions_needed,
     sizing_of,
 )
-from engine.compare.verdict import Verdict, carried_out, flag_change, preview, subscription_of
+from engine.compare.verdict import Goal, SuggestionKind, Verdict, carried_out, flag_change, preview, subscription_of
 from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.keyshared.ring import RingSelector
@@ -283,18 +282,7 @@ class SuggestDocument:
 
 def names_document(fit: Fit, *, fitted_to: str, seed: int) -> SuggestDocument:
     """Suggested names: what they were fitted to, and their scores there and on other topics."""
-    names = SuggestedNames(
-        given=fit.given,
-        names=fit.names,
-        before=fit.before,
-        after=fit.after,
-        held_out_before=fit.held_out_before,
-        held_out_after=fit.held_out_after,
-        fitted_to=fitted_to,
-        seed=seed,
-        tried=fit.tried,
-    )
-    return SuggestDocument("names", names=names)
+    return SuggestDocument("names", names=extended(SuggestedNames, fit, fitted_to=fitted_to, seed=seed))
 
 
 def sizing_document(kind: SuggestedKind, sizing: Sizing, goal: Goal) -> SuggestDocument:

@@ -297,3 +297,18 @@ def _ids_in(state: ClusterState, key: str) -> list[int]:
 def subscription_of(state: ClusterState, key: str) -> Subscription | None:
     """The Failover subscription of that key."""
     return next((subscription for subscription in state.subscriptions if subscription.key == key), None)
+
+
+SuggestionKind = Literal["names", "consumers", "partitions", "points", "flag"]
+KINDS: Final[tuple[SuggestionKind, ...]] = ("names", "consumers", "partitions", "points", "flag")
+
+
+class Goal(Struct, frozen=True):
+    """At most ``max_over_mean`` by messages where ``by_messages`` (else by partitions), also after a loss where
+    ``survive``, and at most ``busiest_msgs`` messages a second for one consumer (0.0: any).
+    """
+
+    max_over_mean: Annotated[float, about("At most.")] = 1.3
+    survive: Annotated[bool, about("Also after the loss of any one.")] = False
+    by_messages: Annotated[bool, about("By messages instead of partitions.")] = False
+    busiest_msgs: Annotated[float, about("Most messages per second of one consumer; 0 for any.")] = 0.0

@@ -77,6 +77,12 @@ _NUMBERS: Final[Mapping[str, str]] = {
 """The member that a number of a cause is, or is computed from."""
 
 
+def _lacks_some_unacked(dispatcher: Dispatcher) -> bool:
+    """Whether some consumers lack their number while others have one: what those hold may be what is wrong."""
+    known = [consumer.unacked_messages is not None for consumer in dispatcher.sub.consumers]
+    return any(known) and not all(known)
+
+
 def as_reported(judgement: Judgement, seen: SubscriptionSeen) -> Judgement:
     """Return a cause with what the answers have, or why it cannot be told where they lack what it needs."""
     if not isinstance(judgement, Cause):
@@ -84,6 +90,8 @@ def as_reported(judgement: Judgement, seen: SubscriptionSeen) -> Judgement:
     about = [dispatcher for dispatcher in seen.dispatchers if judgement.topic in ("", dispatcher.topic)]
     about = about or list(seen.dispatchers)
     missing = [name for name in judgement.fields if name in _NEEDED and not all(map(_NEEDED[name], about))]
+    if judgement.verdict is Verdict.FINE and any(map(_lacks_some_unacked, about)):
+        missing.append("unackedMessages of some consumers")
     if missing:
         return f"the answer lacks {joined(missing)}"
     absent = {name for name, test in {**_NEEDED, **_USEFUL}.items() if not any(map(test, about))}

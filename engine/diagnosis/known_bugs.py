@@ -105,6 +105,8 @@ KNOWN_BUGS: Final = (
              _AUTUMN_2026, fits=_below_zero),
     KnownBug("#22090", "acknowledging and sending a batch at once counts unacknowledged messages below 0", _COUNTS,
              _SPREAD, (Release(2, 11, 4), Release(3, 0, 3)), fits=_below_zero_with_batches),
+    KnownBug("#23805", "acknowledgements of batches count unacknowledged messages of a consumer below 0", _COUNTS,
+             _SPREAD, fits=_below_zero_with_batches),
 )  # fmt: skip
 
 

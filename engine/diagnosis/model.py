@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Final
@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from engine.answer import about
 from engine.diagnosis.limits import Setting
-from engine.diagnosis.release import ASSUMED, ReleaseSeen
+from engine.diagnosis.release import ASSUMED, JudgedRelease, ReleaseSeen
+from engine.diagnosis.seen import parent_of
 from engine.releases import Release
 from engine.text import joined, natural_key
 
@@ -82,31 +83,49 @@ class KnownBug(Struct, frozen=True):
         return f"{self.issue}: {self.what}; {mended}"
 
 
-class Cause(Struct, frozen=True):
-    """One named cause.
+def _by_name(numbers: Numbers) -> Mapping[str, Value]:
+    return dict(numbers)
 
-    ``what`` is a sentence without a full stop. ``topic`` is the most affected one, by full name, "" for a cause of the
-    whole subscription, and ``topics`` counts the affected ones (partitions singly). ``blocked`` are consumers that get
-    nothing because of it, ``by`` those that cause it. ``waiting`` counts the messages that wait for it. ``fix`` says
-    what to do, with a command line where there is one; ``fields`` are the members of answers it was read from.
+
+def _name(setting: Setting | None) -> str | None:
+    return None if setting is None else setting.name
+
+
+class Cause(Struct, frozen=True):
+    """One named cause, in a sentence without a full stop.
+
     ``symptom`` is what a table of known faults of releases calls it, "" where no such fault looks like it.
-    ``looks_like`` are those faults.
     """
 
-    id: str
-    verdict: Verdict
-    what: str
-    topic: str = ""
-    topics: int = 1
-    blocked: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    waiting: int = 0
-    numbers: Numbers = ()
-    setting: Setting | None = None
-    fix: str = ""
-    fields: tuple[str, ...] = ()
+    id: Annotated[str, about("Its name; the same in every release of Ringside.")]
+    verdict: Annotated[Verdict, about("What it does, the worst first; the last two harm nobody.")]
+    what: Annotated[str, about("A sentence.")]
+    topic: Annotated[
+        str,
+        about(
+            "Full name of the topic or partition where it is worst; empty for a cause of the subscription as a whole."
+        ),
+    ] = ""
+    topics: Annotated[int, about("On how many topics and partitions it was found.", 1)] = 1
+    blocked: Annotated[tuple[str, ...], about("Consumers that get nothing because of it.")] = ()
+    by: Annotated[tuple[str, ...], about("Consumers that make it so.")] = ()
+    waiting: Annotated[int, about("Messages that wait for it, on all those topics.")] = 0
+    numbers: Annotated[
+        Numbers,
+        about("What it was read from, by name; times in ms and sizes in bytes where the name says so.", form=_by_name),
+    ] = ()
+    setting: Annotated[Setting | None, about("The setting that rules it.", form=_name)] = None
+    fix: Annotated[str, about("What to do; command lines in it are quoted for a shell.")] = ""
+    fields: Annotated[tuple[str, ...], about("Members of the answers that it was read from.")] = ()
     symptom: str = ""
-    looks_like: tuple[KnownBug, ...] = ()
+    looks_like: Annotated[
+        tuple[KnownBug, ...],
+        about("Publicly reported faults of Pulsar that it looks like, of releases that the brokers can have."),
+    ] = ()
+
+    @property
+    def setting_in_force(self) -> Annotated[Setting | None, about("What is known of that setting.")]:
+        return self.setting
 
     def number(self, name: str) -> Value:
         """Return one of ``numbers`` by its name, which must exist."""
@@ -160,32 +179,43 @@ def rank_of(first: Cause | None, backlog: int, namespace: str, subscription: str
 
 
 class Earlier(Struct, frozen=True):
-    """A cause at an earlier moment, counted from 1, that is gone at the last; ``at_ms`` is the time, if known."""
+    """What was wrong at the latest moment at which something was, where nothing is at the last one; else null."""
 
-    moment: int
-    at_ms: int | None
-    cause: Cause
+    moment: Annotated[int, about("Which moment, counted from 1.", 1)]
+    at_ms: Annotated[int | None, about("When that was, in epoch milliseconds; null where nothing says it.")]
+    cause: Annotated[Cause, about("The cause.")]
+
+
+def _summary(release: ReleaseSeen) -> JudgedRelease:
+    return release.summary
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The causes of one subscription, the most important first. ``moments`` is the number of moments examined.
+    """The causes of one subscription, the most important first."""
 
-    ``backlog`` is None where an answer lacks it. ``earlier`` is the latest harmful cause of an earlier moment, where
-    now none does harm.
-    """
-
-    namespace: str
-    subscription: str
-    type: str
-    topic: str
-    topics: int
-    moments: int
-    backlog: int | None
-    causes: tuple[Cause, ...] = ()
-    ruled_out: tuple[RuledOut, ...] = field(default=(), repr=False)
-    earlier: Earlier | None = None
-    release: ReleaseSeen = ASSUMED
+    namespace: Annotated[str, about("Tenant and namespace.")]
+    subscription: Annotated[str, about("Name of the subscription.")]
+    type: Annotated[
+        str, about("Its type; None where nobody has connected since the topic was loaded, unknown of metrics alone.")
+    ]
+    topic: Annotated[
+        str,
+        about(
+            "Full name of the topic where the first cause is worst, without the suffix of a partition.", form=parent_of
+        ),
+    ]
+    topics: Annotated[int, about("Its topics and partitions.", 1)]
+    moments: Annotated[int, about("At how many moments the cluster was looked at.", 1)]
+    backlog: Annotated[
+        int | None, about("Entries that are not acknowledged, on all of them; null where the answers lack it.")
+    ]
+    causes: Annotated[tuple[Cause, ...], about("What was found; the first one is the answer.")] = ()
+    ruled_out: Annotated[tuple[RuledOut, ...], about("Causes that the answers speak against.")] = field(
+        default=(), repr=False
+    )
+    earlier: Annotated[Earlier | None, about("What was mended, or went by.")] = None
+    release: Annotated[ReleaseSeen, about("The release by whose rules it was judged.", form=_summary)] = ASSUMED
 
     @property
     def first(self) -> Cause | None:

@@ -33,9 +33,9 @@ def _said(name: str, value: object) -> Iterator[str]:
     if name == "subscriptions" and isinstance(value, list):
         names = [str(each) for each in value]
         yield f"its subscriptions are {joined(names, 8)}, connected or not" if names else "it has no subscription"
-    elif name in _LIMITS and isinstance(value, int) and not isinstance(value, bool):
+    elif name in _LIMITS and (count := _whole(value)) is not None:
         limit, none = _LIMITS[name]
-        yield limit.format(value) if value > 0 else none
+        yield limit.format(count) if count > 0 else none
     elif name == "backlog_quota_map" and isinstance(value, dict):
         yield from filter(None, map(_quota, value.values()))
     elif name == "retention_policies" and isinstance(value, dict):
@@ -109,5 +109,9 @@ def _rate(whose: str, value: Mapping[str, object]) -> Iterator[str]:
 
 
 def _number(members: Mapping[str, object], name: str) -> int | None:
-    value = members.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return _whole(members.get(name))
+
+
+def _whole(value: object) -> int | None:
+    """A number as Java has it; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None

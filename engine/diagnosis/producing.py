@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from engine.admin.facts import TopicFacts, total
+from engine.admin.facts import NotReported, TopicFacts, total
 from engine.admin.moments import Moment
+from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import NOBODY, parent_of
 from engine.names import namespace_of
@@ -42,6 +43,11 @@ def without_subscriptions(moments: Sequence[Moment]) -> list[Diagnosis]:
     if not last or any(topic.subscriptions for topic in last.values()):
         return []
     first = next(iter(last.values()))
+    if any(isinstance(topic.subscriptions, NotReported) for topic in last.values()):
+        again = shell_line("pulsar-admin", "topics", "stats", first.name)
+        what, fix = "the answer lacks subscriptions", f"give the whole answer: {again}"
+        lacking = Cause(NOT_REPORTED, Verdict.CANNOT_TELL, what, first.name, fix=fix, fields=())
+        return [Diagnosis(first.namespace, "", NOBODY, first.name, len(last), len(moments), None, (lacking,))]
     rate = total(topic.msg_rate_in_msgs_per_sec for topic in last.values())
     cause = Cause(
         NO_SUBSCRIPTION,

@@ -12,6 +12,8 @@ from engine.diagnosis.recording import two_moments
 from engine.text import counted, shell_line
 
 REPLICATION: Final = "replication_behind"
+REPLICATES: Final = "Replicator"
+"""What stands in the place of a subscription's type."""
 REPLICATOR: Final = "pulsar.repl."
 """Before the name of the other cluster, that of a replicator's cursor."""
 
@@ -26,7 +28,7 @@ def replication_behind(moments: Sequence[Moment]) -> list[Diagnosis]:
                 before |= {name: last[name]} if name in last else {}
                 last[name] = topic
     return [
-        Diagnosis(topic.namespace, REPLICATOR + one.cluster, "Replicator", topic.name, 1, len(moments), one.backlog,
+        Diagnosis(topic.namespace, REPLICATOR + one.cluster, REPLICATES, topic.name, 1, len(moments), one.backlog,
                   (cause,))
         for topic in last.values()
         for one, cause in _causes(topic, before.get(topic.name))

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from engine.admin.facts import NotReported, PartitionSums, SubscriptionFacts
+from engine.admin.facts import NotReported, PartitionSums, ReplicatorFacts, SubscriptionFacts
 from engine.admin.moments import Moment
 from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.causes.consumers import NO_CONSUMERS
 from engine.diagnosis.causes.pace import IDLE
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
 from engine.diagnosis.release import ReleaseSeen, release_seen
+from engine.diagnosis.replicating import REPLICATES, REPLICATION, REPLICATOR
 from engine.diagnosis.seen import NOBODY
 from engine.names import namespace_of
 from engine.text import counted, shell_line
@@ -46,6 +47,12 @@ def diagnosed_sums(moments: Sequence[Moment]) -> list[Diagnosis]:
                 for sub in sums.topic.subscriptions
             ),
             *(_of_producers(sums, len(moments)) for sums in alone.values() if not sums.topic.subscriptions),
+            *(
+                _of_replicator(sums, one, len(moments))
+                for sums in alone.values()
+                for one in sums.topic.replicators
+                if one.backlog
+            ),
         ]
     )
 
@@ -71,6 +78,25 @@ def _of_producers(sums: PartitionSums, moments: int) -> Diagnosis:
         fields=("msgRateIn", "publishers"),
     )
     return Diagnosis(namespace_of(topic), "", NOBODY, topic, sums.partitions or 1, moments, 0, (cause,))
+
+
+def _of_replicator(sums: PartitionSums, one: ReplicatorFacts, moments: int) -> Diagnosis:
+    """Say how much waits for another cluster; whether a replicator is connected is always false in sums (#23695)."""
+    topic, waiting = sums.topic.name, one.backlog or 0
+    ask = shell_line("pulsar-admin", "topics", "partitioned-stats", "--per-partition", topic)
+    cause = Cause(
+        REPLICATION,
+        Verdict.CANNOT_TELL,
+        f"{counted(waiting, 'entry', 'waits', 'wait')} for the cluster {one.cluster} over all partitions; sums do not"
+        " say whether its replicators are connected",
+        topic,
+        waiting=waiting,
+        numbers=(("replication_backlog", waiting),),
+        fix=f"ask for the partitions: {ask}",
+        fields=("replicationBacklog",),
+    )
+    return Diagnosis(namespace_of(topic), REPLICATOR + one.cluster, REPLICATES, topic, sums.partitions or 1, moments,
+                     waiting, (cause,))  # fmt: skip
 
 
 def _diagnosis(

@@ -37,7 +37,6 @@ from engine.failover.state import (
     ReadCancelled,
     ReadStarted,
     ReadStillRunning,
-    RedeliveryIgnored,
     Rewound,
     SubscriptionType,
 )
@@ -86,18 +85,6 @@ def read_completed(state: DispatcherState, entries: int, *, transferring: bool =
     return _then((EntriesDispatched(pending.consumer_id, read),), _read_more(state))
 
 
-def read_failed(state: DispatcherState) -> Outcome:
-    """The pending read fails; this is the moment **after** its retry back-off.
-
-    If another consumer has become active meanwhile, all are notified. Then the read is retried without a rewind.
-    """
-    pending = state.pending_read
-    assert pending is not None, "no read is pending"
-    state = replace(state, pending_read=None)
-    changed = state.active_id is not None and state.active_id != pending.consumer_id
-    return _then(notify_everybody(state) if changed else (), _read_more(state))
-
-
 def flow(state: DispatcherState, consumer_id: int, permits: int) -> Outcome:
     """A client asks for ``permits`` more entries. They are always counted; only the active consumer's start a read.
 
@@ -111,22 +98,6 @@ def flow(state: DispatcherState, consumer_id: int, permits: int) -> Outcome:
         return Outcome(state, (FlowIgnored(consumer_id, IgnoredBecause.READ_PENDING),))
     reason = _deaf_to(state, consumer_id)
     return Outcome(state, (FlowIgnored(consumer_id, reason),)) if reason else _read_more(state)
-
-
-def redeliver(state: DispatcherState, consumer_id: int) -> Outcome:
-    """A client asks for redelivery. One for single positions is carried out as one for all: order must hold.
-
-    A non-persistent topic keeps nothing that could be sent again.
-    """
-    if not state.terms.persistent:
-        return Outcome(state)
-    reason = _deaf_to(state, consumer_id)
-    if reason:
-        return Outcome(state, (RedeliveryIgnored(consumer_id, reason),))
-    state, cancelled = _cancel_pending_read(state)
-    # Why: Pulsar drops its record of the pending read even when it could not cancel it, and starts a second one.
-    state, rewound = _rewind(replace(state, pending_read=None))
-    return _then((*cancelled, rewound), _read_more(state))
 
 
 def acknowledge(state: DispatcherState, *entries: int) -> DispatcherState:
@@ -250,11 +221,6 @@ def disconnect(state: DispatcherState, consumer_id: int, now_ms: int = 0) -> Out
         changed = (ActiveConsumerChanged(state.active_id, None),)
     outcome = cancel_pending_read(listed)
     return Outcome(outcome.state, (*changed, *outcome.effects))
-
-
-def can_unsubscribe(state: DispatcherState, consumer_id: int) -> bool:
-    """Whether a consumer may unsubscribe: only when it is alone and active."""
-    return len(state.connections) == 1 and state.connections[0].consumer_id == consumer_id == state.active_id
 
 
 def close(state: DispatcherState) -> DispatcherState:

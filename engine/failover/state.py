@@ -152,7 +152,7 @@ class EntriesDropped:
 
 
 class IgnoredBecause(Enum):
-    """Why a flow or redelivery command had no effect on reading."""
+    """Why a flow command had no effect on reading."""
 
     NOT_ACTIVE = "not the active consumer"
     WAITING_FOR_HANDOVER = "the cursor waits to be rewound"
@@ -162,14 +162,6 @@ class IgnoredBecause(Enum):
 @dataclass(frozen=True, slots=True)
 class FlowIgnored:
     """Permits were counted, but no read was started."""
-
-    consumer_id: int
-    reason: IgnoredBecause
-
-
-@dataclass(frozen=True, slots=True)
-class RedeliveryIgnored:
-    """A request to redeliver was dropped."""
 
     consumer_id: int
     reason: IgnoredBecause
@@ -188,7 +180,6 @@ Effect = (
     | EntriesDispatched
     | EntriesDropped
     | FlowIgnored
-    | RedeliveryIgnored
 )
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from engine.config import CLASSIC_KEY_SHARED, CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
@@ -47,8 +47,7 @@ class KeySharedMode(Enum):
     STICKY = "STICKY"
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionTerms:
+class SubscriptionTerms(Struct, frozen=True):
     """What a consumer asks for when it subscribes; the last two count only for Key_Shared."""
 
     subscription_type: SubscriptionType = SubscriptionType.KEY_SHARED
@@ -154,8 +153,7 @@ def _busy(difference: str, field: str) -> Rejection:
     return Rejection("ConsumerBusy", f"Subscription is of different type. {difference}", field=field)
 
 
-@dataclass(frozen=True, slots=True)
-class JoinRefused:
+class JoinRefused(Struct, frozen=True):
     """The first consumer that could not join, with the refusal of its client or the broker."""
 
     consumer: Consumer

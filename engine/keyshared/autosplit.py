@@ -9,16 +9,16 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById, SlotSpace, is_connected, without
 from engine.ranges import HashRange
 
 
-@dataclass(frozen=True, slots=True)
-class AutoSplitSelector:
+class AutoSplitSelector(Struct, frozen=True):
     """Intervals (previous upper, upper] with an owner each; build one with ``auto_split_selector``.
 
     ``uppers`` ascend, ``owners`` are the consumer ids beside them. The last upper is the range size itself, one more

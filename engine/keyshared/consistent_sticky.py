@@ -13,11 +13,11 @@ pulsar-key-subscription), ``known_key_ranges`` what his ``KnownKeysStickyRange``
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engine.errors import Rejection
@@ -112,8 +112,7 @@ def _owners(points: int, node_count: int) -> NDArray[np.int64]:
     return owners
 
 
-@dataclass(frozen=True, slots=True)
-class SharedSlot:
+class SharedSlot(Struct, frozen=True):
     """A slot that two nodes declare: ``other`` comes second, so the broker refuses it if both run."""
 
     slot: int
@@ -121,8 +120,7 @@ class SharedSlot:
     other: int
 
 
-@dataclass(frozen=True, slots=True)
-class KnownKeyRanges:
+class KnownKeyRanges(Struct, frozen=True):
     """The one-slot ranges that each node declares for its keys, in the order of the list.
 
     Keys of one node that have one slot declare it once. ``keys`` are each node's, ``ranges`` their ranges;

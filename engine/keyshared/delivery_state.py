@@ -9,9 +9,10 @@ its classic form in 4.x (``recentlyJoinedConsumers``). 3.3 judges by what had be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, Literal
+
+from msgspec import Struct, field
 
 from engine.answer import about
 from engine.keyshared.draining import DrainingHashes
@@ -19,8 +20,7 @@ from engine.keyshared.model import Selector
 from engine.releases import current_default
 
 
-@dataclass(frozen=True, slots=True)
-class RecentlyJoined:
+class RecentlyJoined(Struct, frozen=True):
     """(consumer id, read position when it joined) of those that still wait, in join order."""
 
     marks: tuple[tuple[int, int], ...] = ()
@@ -65,8 +65,7 @@ class OrderRule(Enum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One entry of the topic; ``slot`` is that of its sticky key. A delayed one is not sent before its time."""
 
     position: int
@@ -75,8 +74,7 @@ class Message:
     deliver_at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryTerms:
+class DeliveryTerms(Struct, frozen=True):
     """The constants of one subscription.
 
     ``takes_back``: #24736. ``keeps_slot_order``: a new entry does not overtake one of its slot on the replay queue;
@@ -119,8 +117,7 @@ class DeliveryTerms:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryState:
+class DeliveryState(Struct, frozen=True):
     """The state of a subscription; positions count from 0.
 
     ``backlog`` are all messages that are not acknowledged, by position. ``replay`` were read and could not be sent,
@@ -149,16 +146,14 @@ class DeliveryState:
         return min(self.backlog, default=self.next_position)
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """A message that went out to a consumer."""
 
     consumer_id: int
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """The next state, and what was sent on the way, in order."""
 
     state: DeliveryState
@@ -179,16 +174,14 @@ class WaitReason(Enum):
     LOOK_AHEAD = "the replay queue gets shorter"
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """A consumer that holds messages another message waits for."""
 
     consumer_id: Annotated[int, about("Its id.")]
     unacked: Annotated[int, about("Messages it holds that count.", 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """One slot whose messages wait.
 
     ``messages`` are those that wait, oldest first; ``owner_id`` is the consumer they will go to. ``holders`` have the

@@ -6,14 +6,15 @@ Source: ``DrainingHashesTracker`` (PIP-379, #23352; taking slots back #24736).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Annotated
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engine.answer import about
 
 
-@dataclass(frozen=True, slots=True)
-class DrainingHash:
+class DrainingHash(Struct, frozen=True):
     """One slot that drains."""
 
     slot: Annotated[int, about("The slot.", 0)]
@@ -23,8 +24,7 @@ class DrainingHash:
     since_ms: Annotated[int, about("From when on, in milliseconds.")]
 
 
-@dataclass(frozen=True, slots=True)
-class DrainingHashes:
+class DrainingHashes(Struct, frozen=True):
     """All slots that drain, by slot; and by consumer id how many of its slots have been cleared so far.
 
     An immutable value: every operation makes another one, in O(n) for n slots that drain.

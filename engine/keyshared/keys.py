@@ -10,9 +10,10 @@ import base64
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from msgspec import Struct
 
 from engine.config import CURRENT, ReleaseBehaviour
 from engine.errors import Rejection
@@ -32,8 +33,7 @@ class KeySource(Enum):
     UNREADABLE = "metadata that cannot be read"
 
 
-@dataclass(frozen=True, slots=True)
-class EntryMetadata:
+class EntryMetadata(Struct, frozen=True):
     """The members of ``MessageMetadata`` that decide; None where the message does not have it, "" where it is empty.
 
     ``partition_key_b64_encoded``: the key was given as bytes and ``partition_key`` is their base64 form.
@@ -46,8 +46,7 @@ class EntryMetadata:
     sequence_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StickyKey:
+class StickyKey(Struct, frozen=True):
     """The bytes that are hashed, and where they come from."""
 
     data: bytes

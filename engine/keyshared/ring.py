@@ -7,12 +7,13 @@ Source: ``ConsistentHashingStickyKeyConsumerSelector`` (PIP-379, #23441, #23447;
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import chain
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engine.errors import Rejection
@@ -95,8 +96,7 @@ def refuse_ring(consumers: int, points: int) -> Rejection | None:
     return Rejection("TooManyPoints", message, field="points")
 
 
-@dataclass(frozen=True, slots=True)
-class RingMember:
+class RingMember(Struct, frozen=True):
     """A consumer on the ring. ``name_index`` distinguishes namesakes; it becomes free when its owner leaves.
 
     ``lost`` are points that newcomers took away for good (only in the form ``INDEXED_REPLACE``).
@@ -108,8 +108,7 @@ class RingMember:
 
 
 # Not slotted: cached properties are stored on the instance.
-@dataclass(frozen=True)
-class RingSelector:
+class RingSelector(Struct, frozen=True, dict=True):
     """The ring as a value, determined by its members in the order they joined.
 
     ``points`` per consumer. A slot goes to the smallest point >= it, past the last to the first one. In the current

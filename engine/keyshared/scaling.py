@@ -7,16 +7,19 @@ stop before any starts with the new count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
 from engine.keyshared.consistent_sticky import MAX_POINTS, node_ranges
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE, Consumer
 from engine.keyshared.scaling_modes import (
     ModeMoves,
@@ -24,6 +27,7 @@ from engine.keyshared.scaling_modes import (
     ScalingMode,
     SlotOwners,
     auto_split_moves,
+    message_of,
     moves_of,
     node_name,
     ring_moves,
@@ -40,6 +44,14 @@ class PlanAction(Enum):
     START = "start the nodes, in any order"
 
 
+def _ends(pieces: Sequence[HashRange]) -> Sequence[tuple[int, int]]:
+    return [(piece.start, piece.end) for piece in pieces]
+
+
+def _first_and_last(piece: HashRange) -> tuple[int, int]:
+    return piece.start, piece.end
+
+
 @dataclass(frozen=True, slots=True)
 class PlanStep:
     """One step and the nodes it concerns.
@@ -48,83 +60,121 @@ class PlanStep:
     when the node that has it afterwards (``NodePlan.after``) has started.
     """
 
-    action: PlanAction
-    nodes: tuple[int, ...]
+    step: Annotated[int, about("From 1.", 1)]
+    action: Annotated[PlanAction, about("What is done, in words.", key="text")]
+    nodes: Annotated[tuple[int, ...], about("By which nodes.", 0)]
+
+    @property
+    def word(self) -> Annotated[Literal["stop", "configure", "start"], about("What is done.", key="action")]:
+        return _WORDS[self.action]
+
+
+_WORDS: Final[Mapping[PlanAction, Literal["stop", "configure", "start"]]] = {
+    PlanAction.STOP: "stop",
+    PlanAction.CONFIGURE: "configure",
+    PlanAction.START: "start",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """One node (a process, numbered by its index before, new ones from there on), before and after.
+    """One node (a process) before and after; its ranges are empty while it does not run."""
 
-    The index is None and the ranges are empty while it does not run. ``keys_before`` and ``keys_after`` count the known
-    keys it has.
-    """
-
-    node: int
-    index_before: int | None
-    index_after: int | None
-    before: tuple[HashRange, ...]
-    after: tuple[HashRange, ...]
-    keys_before: int
-    keys_after: int
+    node: Annotated[int, about("Its number: the index before, new ones from there on.", 0)]
+    index_before: Annotated[int | None, about("Null: it did not run.", 0)]
+    index_after: Annotated[int | None, about("Null: it leaves.", 0)]
+    before: Annotated[tuple[HashRange, ...], about("What it declares before.", 0, key="ranges_before", form=_ends)]
+    after: Annotated[tuple[HashRange, ...], about("What it declares then.", 0, key="ranges_after", form=_ends)]
+    keys_before: Annotated[int, about("Known keys before.", 0, key="known_keys_before")]
+    keys_after: Annotated[int, about("Known keys then.", 0, key="known_keys_after")]
 
     @property
-    def slots_before(self) -> int:
+    def slots_before(self) -> Annotated[int, about("Slots before.", 0)]:
         return sum(piece.size for piece in self.before)
 
     @property
-    def slots_after(self) -> int:
+    def slots_after(self) -> Annotated[int, about("Slots then.", 0)]:
         return sum(piece.size for piece in self.after)
 
 
 @dataclass(frozen=True, slots=True)
 class SlotMove:
-    """The slots of ``range`` go from node ``source`` to node ``target``."""
-
-    range: HashRange
-    source: int
-    target: int
+    range: Annotated[HashRange, about("First and last slot.", 0, form=_first_and_last)]
+    source: Annotated[int, about("From this node.", 0, key="from")]
+    target: Annotated[int, about("To this one.", 0, key="to")]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyMove:
     """A known key that changes its node."""
 
-    key: bytes
-    slot: int
-    source: int
-    target: int
+    key: Annotated[bytes, about("The key as text, hex: or base64: for bytes that are none.", form=text_of_key)]
+    slot: Annotated[int, about("Its slot.", 0)]
+    source: Annotated[int, about("From this node.", 0, key="from")]
+    target: Annotated[int, about("To this one.", 0, key="to")]
+
+
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """What is not served between the last stop and a start."""
+
+    slots: Annotated[int, about("Slots.", 0)]
+    known_keys: Annotated[int, about("Known keys.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """An order in which less stalls, where somebody takes care of it."""
+
+    stop_first: Annotated[tuple[int, ...], about("Nodes.", 0)]
+    restart_one_by_one: Annotated[tuple[int, ...], about("Nodes.", 0)]
+    start_last: Annotated[tuple[int, ...], about("Nodes.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingPlan:
-    """How to go from ``before`` nodes to ``after``.
+    """What `ringside plan --json` prints: another number of nodes with consistent sticky ranges, step by step."""
 
-    ``moves`` are the slots that change their node, ascending, each move as long as it can be. ``moved_keys`` are those
-    of the ``keys`` known ones, in their order. ``too_early`` is what the broker answers a node that starts with the new
-    count while the others still run; None where nothing would be in its way. ``modes`` compares these ranges with
-    other modes.
-    """
+    FORMAT: ClassVar = "ringside.plan/1"
 
-    points: int
-    before: int
-    after: int
-    leaving: tuple[int, ...]
-    nodes: tuple[NodePlan, ...]
-    steps: tuple[PlanStep, ...]
-    moves: tuple[SlotMove, ...]
-    keys: int
-    moved_keys: tuple[KeyMove, ...]
-    too_early: Rejection | None
-    least_share: float
-    modes: tuple[ModeMoves, ...]
+    points: Annotated[int, about("Points of each node.", 1)]
+    before: Annotated[int, about("Nodes now.", 1)]
+    after: Annotated[int, about("Nodes then.", 1)]
+    leaving: Annotated[tuple[int, ...], about("Indices of nodes that go.", 0)]
+    steps: Annotated[tuple[PlanStep, ...], about("In order.")]
+    too_early: Annotated[
+        Rejection | None,
+        about(
+            "What a broker answers to a node that starts too early; null where nothing would be in its way.",
+            key="refused_when_too_early",
+            form=message_of,
+        ),
+    ]
+    nodes: Annotated[tuple[NodePlan, ...], about("Every node, before and after.")]
+    least_share: Annotated[float, about("The share of slots that would have to move if all shares were equal.", 0, 1)]
+    moves: Annotated[
+        tuple[SlotMove, ...], about("Ranges that change their node, ascending, each as long as it can be.")
+    ]
+    keys: Annotated[int, about("Known keys in all.", 0, key="known_keys")]
+    moved_keys: Annotated[tuple[KeyMove, ...], about("Known keys that change their node.")]
+    modes: Annotated[tuple[ModeMoves, ...], about("The same change in other modes.")]
 
     @property
-    def moved_slots(self) -> int:
+    def client_side_technique(
+        self,
+    ) -> Annotated[Literal[True], about("Brokers know the ranges as STICKY and nothing of how they are made.")]:
+        return True
+
+    @property
+    def stalls_meanwhile(self) -> Annotated[Stalls, about("What is not served between the last stop and a start.")]:
+        return Stalls(RANGE_SIZE, self.keys)
+
+    @property
+    def moved_slots(self) -> Annotated[int, about("Slots that change their node.", 0)]:
         return sum(move.range.size for move in self.moves)
 
     @property
-    def in_turns(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    def in_turns(self) -> Annotated[Turns, about("An order in which less stalls, where somebody takes care of it.")]:
         """The nodes that stop first, those restarted one by one, and those that start last, if the order can be
         controlled.
 
@@ -134,7 +184,7 @@ class ScalingPlan:
         stays = tuple(node.node for node in self.nodes if node.index_before == node.index_after)
         others = tuple(node for node in self.nodes if node.index_before != node.index_after)
         stops = tuple(other.node for other in others if other.index_before is not None)
-        return stops, stays, tuple(other.node for other in others if other.index_after is not None)
+        return Turns(stops, stays, tuple(other.node for other in others if other.index_after is not None))
 
 
 def plan_scaling(
@@ -183,9 +233,9 @@ def plan_scaling(
         leaving=gone,
         nodes=nodes,
         steps=(
-            PlanStep(PlanAction.STOP, tuple(range(before))),
-            PlanStep(PlanAction.CONFIGURE, running),
-            PlanStep(PlanAction.START, running),
+            PlanStep(1, PlanAction.STOP, tuple(range(before))),
+            PlanStep(2, PlanAction.CONFIGURE, running),
+            PlanStep(3, PlanAction.START, running),
         ),
         moves=moves,
         keys=len(distinct),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from engine.answer import about
 from engine.errors import Rejection
 from engine.keyshared.autosplit import auto_split_selector
 from engine.keyshared.model import Consumer, Selector
@@ -48,24 +50,24 @@ class NodeChange:
         return abs(self.after - self.before) / max(self.after, self.before)
 
 
+def message_of(refusal: Rejection | None) -> str | None:
+    return None if refusal is None else refusal.message
+
+
 @dataclass(frozen=True, slots=True)
 class ModeMoves:
-    """What a change moves in one mode.
+    """What a change moves in one mode; with ``refusal`` the mode cannot do it, and the numbers are 0.
 
-    ``moved_share`` is the part of the hash space (0..1) whose owner changes, ``between_stayers`` the part of it that
-    goes from one node that stays to another one. ``moved_keys`` counts the known keys in it. ``max_over_mean`` is the
-    largest share after the change over the mean. ``needs_stop``: every node has to stop for it, so everything stalls;
-    otherwise only keys that move wait, until the former owner has acknowledged theirs. With ``refusal`` the mode cannot
-    do it, and the numbers are 0.
+    Without a stop only keys that move wait, until the former owner has acknowledged theirs.
     """
 
-    mode: ScalingMode
-    needs_stop: bool
-    moved_share: float = 0.0
-    between_stayers: float = 0.0
-    moved_keys: int = 0
-    max_over_mean: float = 0.0
-    refusal: Rejection | None = None
+    mode: Annotated[ScalingMode, about("Its name.")]
+    needs_stop: Annotated[bool, about("Whether all nodes have to stop.")]
+    moved_share: Annotated[float, about("Share of slots that change their consumer.", 0, 1)] = 0.0
+    between_stayers: Annotated[float, about("Share of slots that move from one to another that both stay.", 0, 1)] = 0.0
+    moved_keys: Annotated[int, about("Known keys that move.", 0)] = 0
+    max_over_mean: Annotated[float, about("Largest number of slots over the mean.", 0)] = 0.0
+    refusal: Annotated[Rejection | None, about("Why this mode cannot do it.", form=message_of)] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

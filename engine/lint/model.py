@@ -19,6 +19,7 @@ from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, default_load_settings
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.columns import in_columns
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager
 from engine.bundles.split import choose_cuts
@@ -29,7 +30,7 @@ from engine.failover.choose import cohort, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
-from engine.lint.topics import picked, places_by_bundle, sessions_at, traffic_of
+from engine.lint.topics import places_by_bundle, sessions_at, traffic_of
 from engine.names import namespace_of
 from engine.producer_limit import NO_LIMIT, ProducerLimit
 from engine.releases import SETTINGS
@@ -62,6 +63,10 @@ class Severity(IntEnum):
         return labels[self - 1]
 
 
+def label_of(severity: Severity) -> SeverityLabel:
+    return severity.label
+
+
 def severity_of(label: str) -> Severity:
     """The severity of a label; the labels are those of ``Severity.label``.
 
@@ -91,16 +96,20 @@ Numbers = tuple[tuple[str, float], ...]
 """(Name with its unit, value): how bad it is."""
 
 
+def _by_name(numbers: Numbers) -> Mapping[str, float]:
+    return dict(numbers)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong or worth knowing. ``what`` and ``advice`` are sentences without a full stop."""
 
-    rule: str
-    severity: Severity
-    what: str
-    where: Where
-    numbers: Numbers
-    advice: str
+    rule: Annotated[str, about("The id of the rule, see `ringside lint --list`.")]
+    severity: Annotated[Severity, about("How bad.", form=label_of)]
+    what: Annotated[str, about("What is wrong, in a sentence.")]
+    where: Annotated[Where, about("Where; empty where a part does not apply, all of them for the brokers' settings.")]
+    numbers: Annotated[Numbers, about("How bad, by name with unit.", form=_by_name)]
+    advice: Annotated[str, about("What to change.")]
 
     def number(self, name: str) -> float:
         """One of ``numbers`` by its name; it must be there."""
@@ -344,7 +353,7 @@ class ProducedTopic:
 class NamespaceCase:
     """One namespace: its bundles, all topics and partitions with their traffic, and who produces to them.
 
-    ``topics`` in columns (``LoadColumns``) are judged in columns. ``known_bundles`` are the range texts that answers
+    ``known_bundles`` are the range texts that answers
     list, None when they list all of ``bundles``: a finding must not speak of a bundle that was only assumed.
     ``sessions`` are the producers + consumers of each of ``topics``; empty where no answer has them. ``produced`` may
     leave out topics whose producers all have one client version.
@@ -368,13 +377,14 @@ class NamespaceCase:
     @cached_property
     def by_bundle(self) -> tuple[Inside, ...]:
         """The listed bundles that hold topics, ascending. O(t log b)."""
+        loads = in_columns(self.topics)
         return tuple(
             Inside(
                 bundle,
-                picked(self.topics, places),
-                sessions_at(self.topics, self.sessions, places) if len(self.sessions) else 0,
+                loads.take(places),
+                sessions_at(loads, self.sessions, places) if len(self.sessions) else 0,
             )
-            for bundle, places in places_by_bundle(self.bundles, self.topics)
+            for bundle, places in places_by_bundle(self.bundles, loads)
             if self.lists(bundle)
         )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final, Literal
 
+from engine.answer import FLAT, about
 from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState
 from engine.config import BrokerSettings, ReleaseBehaviour
@@ -39,13 +40,13 @@ GOALS: Final[dict[GoalKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One goal of a plan. ``allowed`` is the largest value that meets it; ``losses`` is for ``survive`` only."""
-
-    kind: GoalKind
-    allowed: float
-    line: int
-    losses: int = 0
-    by_messages: bool = False
+    kind: Annotated[GoalKind, about("What is asked for.", key="goal")]
+    allowed: Annotated[
+        float, about("The most that is fine: a ratio, a number, messages per second, or a part 0..1 for moved.", 0)
+    ]
+    line: Annotated[int, about("Its line in the plan.", 1)]
+    losses: Annotated[int, about("Of survive: how many are lost at once.", 0, 3)] = 0
+    by_messages: Annotated[bool, about("Of survive: the ratio is of messages per second.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,36 +101,44 @@ Part = FailoverPlan | KeyPlan | NamespacePlan
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan that could be read whole. ``source`` is where it came from."""
+    """A plan that could be read whole."""
 
-    source: str
-    release: str
+    source: Annotated[str, about("The plan.")]
+    release: Annotated[str, about("Pulsar's release by whose rules it is judged.")]
     parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether a goal is met. ``actual`` is None where it could not be computed, and ``reason`` says why.
-
-    ``who`` are the consumers that decide: the busiest, those whose loss is worst, or those that cannot join.
-    ``key`` is a key that alone violates a goal by messages, whatever the number of consumers.
-    """
-
-    part: str
-    goal: Goal
-    met: bool
-    actual: float | None = None
-    who: tuple[str, ...] = ()
-    reason: str = ""
-    key: str = ""
+    part: Annotated[str, about("Subscription or namespace.")]
+    goal: Annotated[Goal, FLAT]
+    met: Annotated[bool, about("Whether it is met.")]
+    actual: Annotated[
+        float | None,
+        about("What was found, in the unit of allowed; null where it could not be judged.", 0, key="found"),
+    ] = None
+    who: Annotated[
+        tuple[str, ...],
+        about("Consumers that decide: the busiest, those whose loss is worst, those that cannot join."),
+    ] = ()
+    reason: Annotated[str, about("Why it could not be judged; empty where it could.")] = ""
+    key: Annotated[
+        str, about("The key that alone breaks the goal, whatever the number of consumers; empty for none.")
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """All goals of a plan, in its order."""
+    """A planned state, judged by its goals."""
 
-    plan: Plan
-    outcomes: tuple[Outcome, ...] = field(default=())
+    FORMAT: ClassVar = "ringside.check/1"
+
+    plan: Annotated[Plan, FLAT]
+    outcomes: Annotated[tuple[Outcome, ...], about("Every goal, in the order of the plan.", key="goals")] = ()
+
+    @property
+    def met(self) -> Annotated[bool, about("Whether every goal is met.")]:
+        return not self.missed
 
     @property
     def missed(self) -> tuple[Outcome, ...]:

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote
 
 from engine.errors import Rejection
-from engine.names import TopicName, parse_topic_name, refuse_namespace
+from engine.names import NAMELESS, TopicName, parse_topic_name, refuse_namespace
 
 LONGEST_COMMAND: Final = 4_000
 """Characters of a line that may be a command; a longer one is output."""
@@ -78,6 +78,9 @@ _CONFIGURATION: Final = {
     "get-all-dynamic-config": "values",
     "list-dynamic-config": "",
 }
+_OF_PROPERTY: Final = re.compile(r"((?:non-)?persistent)://([^/\s]+)/([^/\s]+)/([^/\s]+)/([^/\s]+)")
+"""A topic's name up to release 1: property, cluster, namespace and topic. It has no place in a younger cluster."""
+_NOT_PLAIN: Final = re.compile(r"[^-=:.A-Za-z0-9_]")
 _ENDS: Final = frozenset({"|", ";", "&&", "||", ">", ">>", "2>", "2>&1", "&", "done", "tee"})
 _VARIABLE: Final = re.compile(r"\$\{?[A-Za-z_]\w*\}?|\$\d")
 _WITH_VALUE: Final = frozenset({"-s", "--subscription", "--admin-url", "-u", "--url", "--auth-plugin", "--auth-params"})
@@ -239,6 +242,9 @@ def _of_topic(args: list[str], what: str) -> Command:
     named = next((word for word in args if "://" in word), args[0] if args else "")
     varies = _VARIABLE.search(named) is not None
     text = _VARIABLE.sub("0", named) if varies else named
+    old = _OF_PROPERTY.fullmatch(text)
+    if old is not None:
+        text = f"{old[1]}://{NAMELESS}/{_NOT_PLAIN.sub('_', '-'.join(old.groups()[1:]))}"
     name = parse_topic_name(text) if text else None
     if not isinstance(name, TopicName) or (varies and _VARIABLE.sub("", named).strip("\"'") == ""):
         return Command("", varies=varies)

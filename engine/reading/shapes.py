@@ -70,6 +70,8 @@ def completed(members: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
         return {"subscriptions": {UNNAMED: dict(members)}}, "one subscription alone, without its name"
     if is_cursor(members):
         return {"cursors": {UNNAMED: dict(members)}, "ledgers": []}, "one cursor alone, without its name"
+    if [*members] == ["replication"]:
+        return dict(members), "replication alone"
     cursors = members["cursors"] if [*members] == ["cursors"] else members
     if members and all(map(is_subscription, members.values())):
         return {"subscriptions": dict(members)}, "subscriptions alone"

@@ -8,8 +8,10 @@ when a producer is created (an index, a start) is given by the caller.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32, sign_safe_mod
@@ -41,8 +43,7 @@ MAX_BATCH_DELAY_MS: Final = 10
 _UNSIGNED_32: Final = 2**32
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRoundRobinRouter:
+class BatchRoundRobinRouter(Struct, frozen=True):
     """Messages without a key stay at one partition until a batch is full, by number, by bytes or by time.
 
     ``cursor`` is drawn at creation. ``msgs`` and ``size_bytes`` count what went to the current partition since
@@ -94,8 +95,7 @@ class BatchRoundRobinRouter:
         return after, sign_safe_mod(after.cursor, partitions)
 
 
-@dataclass(frozen=True, slots=True)
-class PartialRoundRobinRouter:
+class PartialRoundRobinRouter(Struct, frozen=True):
     """Goes round over at most ``limit`` partitions, and **ignores keys**: one key is met in several partitions.
 
     ``chosen`` is the list it goes round, empty before the first message; it only grows, at its end. ``counter`` is a
@@ -163,8 +163,7 @@ def switch_period_ms(
     return switch_frequency * max_publish_delay_us // 1000
 
 
-@dataclass(frozen=True, slots=True)
-class SinglePartitionRouter:
+class SinglePartitionRouter(Struct, frozen=True):
     """``SinglePartition``: every message without a key goes to one partition, ``index``, drawn at creation.
 
     The index stays when partitions are added.
@@ -174,8 +173,7 @@ class SinglePartitionRouter:
     keys: KeyRouting = JAVA_DEFAULT
 
 
-@dataclass(frozen=True, slots=True)
-class RoundRobinRouter:
+class RoundRobinRouter(Struct, frozen=True):
     """``RoundRobinPartition``: messages without a key go round, by the clock while batching, else one by one.
 
     ``start`` and ``counter`` are signed 32-bit numbers; a new router's counter is its start (``round_robin`` makes

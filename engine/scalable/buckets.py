@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
 
 from msgspec import Struct
 
-from engine.errors import Rejection
 from engine.hashing import utf16_order
-from engine.ranges import HashRange
 from engine.scalable.model import RING_SIZE
 
 
@@ -36,24 +33,9 @@ def buckets_within_budget(budget: int, segments: int) -> int:
     return min(max(1, budget // segments), RING_SIZE)
 
 
-def bucket_ranges(splits: Sequence[int]) -> tuple[HashRange, ...]:
-    """The hashes of each bucket; they tile the ring.
-
-    >>> [str(piece) for piece in bucket_ranges((32768,))]
-    ['[0,32767]', '[32768,65535]']
-    """
-    borders = (0, *splits, RING_SIZE)
-    return tuple(HashRange(low, high - 1) for low, high in pairwise(borders))
-
-
 def bucket_of(splits: Sequence[int], bucket_hash: int) -> int:
     """The index of the bucket with this hash: how many borders are at or below it. O(log n)."""
     return bisect_right(splits, bucket_hash)
-
-
-def shown_hash(splits: Sequence[int], bucket: int) -> int:
-    """The hash under which a bucket is listed in ``drainingHashes``: its first, but 1 for bucket 0 as 0 means none."""
-    return splits[bucket - 1] if bucket else 1
 
 
 class Attached(Struct, frozen=True):
@@ -80,26 +62,3 @@ def bucket_owners(consumers: Sequence[Attached], buckets: int) -> tuple[Attached
         low, high = at * buckets // k, (at + 1) * buckets // k
         owners[low:high] = [consumer] * (high - low)
     return tuple(owners)
-
-
-def refuse_boundaries(ranges: Sequence[tuple[int, int]]) -> Rejection | None:
-    """None for buckets a consumer may declare: they tile the ring in order, and the first has more than hash 0."""
-    if not ranges:
-        return _refuse("Entry-bucket subscription must declare the segment's bucket boundaries")
-    expected = 0
-    for start, end in ranges:
-        if start != expected or end < start:
-            return _refuse(
-                "Entry-bucket boundaries must be ascending, contiguous and start at 0:"
-                f" found [{start},{end}] where start {expected} was expected"
-            )
-        expected = end + 1
-    if expected != RING_SIZE:
-        return _refuse(f"Entry-bucket boundaries must tile the 16-bit ring: last range ends at {expected - 1}")
-    if ranges[0][1] < 1:
-        return _refuse("Entry-bucket 0 must span at least [0,1] to hold the canonical hash")
-    return None
-
-
-def _refuse(message: str) -> Rejection:
-    return Rejection("IllegalArgumentException", message, field="buckets")

@@ -1,10 +1,9 @@
-"""``verify_folder``: a folder of answers, compared with the rules that fit it."""
+"""The answers of brokers, compared with the rules that fit them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, TypeVar
 
 from engine.admin.earlier import EarlierAnswers, remembered
@@ -19,9 +18,8 @@ from engine.admin.text import raw_object
 from engine.admin.topics import broker_stats_of
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Decoded, InputError, Problem, Rejection
-from engine.input import MAX_INPUT_BYTES
 from engine.names import is_segment
-from engine.verify.answers import Answer, Answers, read_folder
+from engine.verify.answers import Answer, Answers
 from engine.verify.bundles import (
     compare_list,
     compare_moment,
@@ -39,7 +37,17 @@ from engine.verify.consumers import (
     infer_levels,
     observed_actives,
 )
-from engine.verify.report import Difference, FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource, with_reasons
+from engine.verify.report import (
+    Difference,
+    FactKind,
+    Fit,
+    Ledger,
+    Rules,
+    RulesUsed,
+    VerifyReport,
+    VersionSource,
+    with_reasons,
+)
 from engine.verify.scalable import KINDS, compare_scalable
 from engine.verify.statistics import (
     Statistics,
@@ -62,25 +70,16 @@ NOT_MODELLED: Final = {
 T = TypeVar("T")
 
 
-def verify_folder(
-    path: str | Path, pulsar_version: str | None = None, *, limit_bytes: int = MAX_INPUT_BYTES
-) -> VerifyReport:
-    """Compare the model with every answer in a folder (or in one file).
-
-    ``pulsar_version`` overrules what the folder says of its release. Where nothing names the release or the flag, each
-    form of the rules is tried and the one with the fewest differences counts; ``fits`` has all of them.
-    Raises ``InputError`` when nothing can be read, or for a text that is not a version. O(bytes × rules tried).
-    """
-    return verify_answers(read_folder(Path(path), limit_bytes=limit_bytes), pulsar_version)
-
-
 def verify_answers(
     answers: Answers,
     pulsar_version: str | None = None,
     earlier: EarlierAnswers | None = None,
     is_explained: Callable[[Difference], bool] = lambda _: True,
 ) -> VerifyReport:
-    """The same for answers that were read already, from a folder or from a running cluster.
+    """Compare answers of a folder or of a running cluster with the model.
+
+    ``pulsar_version`` overrules what the folder says of its release. Where nothing names the release or the flag, each
+    form of the rules is tried, and the one with the fewest differences counts.
 
     ``earlier``: answers of a running cluster that are the same as there are not compared again. Reasons are looked for
     where a difference ``is_explained``: that compares everything by other rules as well.
@@ -106,15 +105,17 @@ def verify_answers(
     fits = tuple(fit_of(comparison.rules, comparison.ledger) for comparison in comparisons)
     return VerifyReport(
         path=answers.path,
-        pulsar_version=best.rules.behaviour.label,
-        version_source=source,
-        consistent_hashing=best.rules.consistent_hashing,
-        flag_source=answers.flag_source,
+        rules=RulesUsed(
+            best.rules.behaviour.label,
+            source,
+            best.rules.consistent_hashing,
+            answers.flag_source,
+            fits if len(fits) > 1 else (),
+        ),
         tallies=best.ledger.tallies(),
         differences=differences,
         not_compared=tuple(sorted(best.ledger.skipped.items())),
         problems=(*answers.problems, *best.problems, *problems),
-        fits=fits if len(fits) > 1 else (),
     )
 
 

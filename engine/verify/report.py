@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import structs
 
@@ -68,37 +68,37 @@ class LikelyReason:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One fact on which the answers and the model differ. ``moment`` and ``file`` say where it was recorded.
+    """One fact on which the answers and the model differ."""
 
-    ``likely`` is the likeliest reason, None where none of those that are known fits.
-    """
-
-    kind: Enum
-    moment: str
-    file: str
-    subject: str
-    recorded: str
-    modelled: str
-    rule: str
-    likely: LikelyReason | None = None
+    kind: Annotated[Enum, about("What is compared.", form=FactKind)]
+    moment: Annotated[str, about("The number or time that the file names of one moment begin with; empty without one.")]
+    file: Annotated[str, about("The file.")]
+    subject: Annotated[str, about("What it is about.")]
+    recorded: Annotated[str, about("What the broker answered.")]
+    modelled: Annotated[str, about("What the model says.", key="model")]
+    rule: Annotated[str, about("The rule that says it.")]
+    likely: Annotated[
+        LikelyReason | None,
+        about("The likeliest reason; null where none of the known ones fits.", key="likely_reason"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many facts of one kind were compared, and how many of them agree."""
-
-    kind: Enum
-    compared: int
-    agree: int
+    kind: Annotated[Enum, about("What is compared.", form=FactKind)]
+    compared: Annotated[int, about("Facts.", 0)]
+    agree: Annotated[int, about("Those that agree.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
     """How one form of the rules fits answers that name no release or no flag: the fewer differences, the better."""
 
-    nonpartitioned: Literal["ring", "first-connected"]
-    consistent_hashing: bool
-    differences: int
+    nonpartitioned: Annotated[
+        Literal["ring", "first-connected"], about("For topics without partitions.", key="nonpartitioned_failover")
+    ]
+    consistent_hashing: Annotated[bool, about("For partitions.")]
+    differences: Annotated[int, about("Differences with it.", 0)]
 
 
 VersionSource = Literal["asked for", "scenario.json", "broker", "load report", "tried"]
@@ -106,39 +106,55 @@ FlagSource = Literal["asked for", "scenario.json", "run-time configuration", "tr
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
-    """The whole outcome.
+class RulesUsed:
+    """What was modelled. Where release or flag had to be tried, the facts are compared by the first of ``fits``."""
 
-    ``not_compared`` counts facts of kinds that are not modelled, or that cannot be decided from what was recorded.
-    ``fits`` is filled when release or flag had to be tried: the tallies are those of the first entry, and
-    ``undecided`` says that another one fits as well. ``pulsar_version`` is the release whose rules were used.
-    """
-
-    path: str
-    pulsar_version: str
-    version_source: VersionSource
-    consistent_hashing: bool
-    flag_source: FlagSource
-    tallies: tuple[Tally, ...]
-    differences: tuple[Difference, ...]
-    not_compared: tuple[tuple[str, int], ...]
-    problems: tuple[Problem, ...]
-    fits: tuple[Fit, ...] = ()
+    release: Annotated[str, about("The release whose rules were used.")]
+    release_source: Annotated[VersionSource, about("Where it is from.")]
+    consistent_hashing: Annotated[bool, about("The value of activeConsumerFailoverConsistentHashing that was used.")]
+    flag_source: Annotated[FlagSource, about("Where it is from.")]
+    fits: Annotated[tuple[Fit, ...], about("Rules that were tried, best first; empty where nothing was.")]
 
     @property
-    def compared(self) -> int:
+    def undecided(self) -> Annotated[bool, about("Whether several fit equally well.")]:
+        return len({fit.differences for fit in self.fits[:2]}) == 1 and len(self.fits) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared:
+    """Facts of kinds that are not modelled, or that cannot be decided from what was recorded."""
+
+    what: Annotated[str, about("What, and why.")]
+    count: Annotated[int, about("How many.", 1)]
+
+
+def _not_compared(counts: tuple[tuple[str, int], ...]) -> list[NotCompared]:
+    return [NotCompared(*row) for row in counts]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """What `ringside verify --json` prints: how far the model agrees with what brokers answered."""
+
+    FORMAT: ClassVar = "ringside.verify/1"
+
+    path: Annotated[str, about("The folder.")]
+    rules: Annotated[RulesUsed, about("What was modelled.")]
+    tallies: Annotated[tuple[Tally, ...], about("Facts by kind.", key="facts")]
+    differences: Annotated[tuple[Difference, ...], about("Facts that do not agree.")]
+    not_compared: Annotated[tuple[tuple[str, int], ...], about("What was left out.", form=_not_compared)]
+    problems: Annotated[tuple[Problem, ...], about("Parts of the input that could not be used.")]
+
+    @property
+    def compared(self) -> Annotated[int, about("Facts that were compared.", 0)]:
         return sum(tally.compared for tally in self.tallies)
 
     @property
-    def agree(self) -> int:
+    def agree(self) -> Annotated[int, about("Facts that agree.", 0)]:
         return sum(tally.agree for tally in self.tallies)
 
     @property
-    def undecided(self) -> bool:
-        return len({fit.differences for fit in self.fits[:2]}) == 1 and len(self.fits) > 1
-
-    @property
-    def exit_code(self) -> Literal[0, 1, 2]:
+    def exit_code(self) -> Annotated[Literal[0, 1, 2], about("How the command ends.")]:
         """0 all facts agree, 1 some differ, 2 nothing could be compared."""
         return 2 if not self.compared else 1 if self.differences else 0
 

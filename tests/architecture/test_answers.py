@@ -7,8 +7,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SPELT_BY_HAND = {
-    "engine/views/bundles/document.py: curve_document",
-    "engine/views/bundles/document.py: needed_document",
     "tui/cli/commands/check.py: sarif_document",
 }
 """Functions that spell a document as a ``dict``; SARIF is not a document of ours."""

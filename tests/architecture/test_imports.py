@@ -117,7 +117,7 @@ FIRST_PICTURE: Final[dict[str, set[str]]] = {
     "engine.cluster.journal": set(),
     "engine.cluster.keys": {"state"},
     "engine.cluster.producers": {"state"},
-    "engine.compare": {"goal", "verdict"},
+    "engine.compare": {"verdict"},
     "engine.failover": {"bulk", "bulk_ring", "choose", "live", "model", "ring"},
     "engine.keyshared": {"model"},
     "engine.lint": set(),

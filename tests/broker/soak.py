@@ -22,7 +22,9 @@ from typing import Final
 
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.folders import FilesRead
-from engine.verify import Difference, answers_of, verify_answers
+from engine.verify.answers import answers_of
+from engine.verify.compare import verify_answers
+from engine.verify.report import Difference
 from tests.broker.driving import FOUND, Driven, driven
 from tests.broker.jars import jars
 from tests.broker.standalone import Broker, real_broker

@@ -7,7 +7,9 @@ import random
 import pytest
 
 from engine.admin.folders import FilesRead
-from engine.verify import FactKind, answers_of, verify_answers
+from engine.verify.answers import answers_of
+from engine.verify.compare import verify_answers
+from engine.verify.report import FactKind
 from tests.broker.conftest import Brokers
 from tests.broker.driving import NAMESPACE
 from tests.broker.test_predictions import AT_ONCE, MODULO_AND_RING, RING_AND_AUTO_SPLIT

@@ -11,7 +11,8 @@ import pytest
 
 from engine.admin.folders import FilesRead
 from engine.admin.moments import combined
-from engine.verify import answers_of, verify_answers
+from engine.verify.answers import answers_of
+from engine.verify.compare import verify_answers
 from tests.broker.conftest import STEPS_VARIABLE, Brokers
 from tests.broker.driving import NAMESPACE, driven
 from tests.broker.standalone import Broker

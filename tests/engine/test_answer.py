@@ -76,6 +76,24 @@ class Whole(Base):
     inner: Annotated[Base | None, about("A part of the same form.")] = None
 
 
+def ends(piece: range) -> tuple[int, int]:
+    return piece.start, piece.stop
+
+
+@dataclass(frozen=True, slots=True)
+class Formed:
+    piece: Annotated[range, about("Its ends.", 0, form=ends, key="ends")]
+    word: Annotated[object, about("One of these.", form=Word)]
+
+
+def test_a_member_is_in_a_document_as_its_form_makes_it() -> None:
+    plain = document(Formed(range(2, 5), "two"))
+    assert plain == {"ends": [2, 5], "word": "two"}
+    members = schema("Formed", Formed)["properties"]
+    assert members["ends"]["items"] == {"type": "integer", "minimum": 0}
+    assert members["word"]["enum"] == ["one", "two"]
+
+
 def test_members_without_a_meaning_are_not_in_a_document() -> None:
     base = Base(1, math.nan, Word.TWO, (3, 4), {"a": 5}, screen=object())
     plain = {"count": 1, "share": None, "from": "two", "pair": [3, 4], "by_name": {"a": 5}, "twice": 2}

@@ -9,16 +9,15 @@ import pytest
 from engine.hashing import (
     HASH_SPACE_SIZE,
     crc32_hash,
-    java_decode_utf8,
     java_string_hash,
-    java_string_hash_of_bytes,
     murmur3_32,
     murmur3_32_raw,
     sign_safe_mod,
-    sticky_key_slot,
     utf8,
     utf16_order,
 )
+from engine.keyshared.model import SlotSpace
+from tests.java_text import java_decode_utf8, java_string_hash_of_bytes
 
 
 @pytest.mark.parametrize(
@@ -83,11 +82,11 @@ def test_sign_safe_modulo_is_never_negative() -> None:
 
 
 def test_a_sticky_key_slot_lies_in_its_range_and_is_never_zero() -> None:
-    assert sticky_key_slot(0, 0, 65_535) == 1
-    assert sticky_key_slot(0, 1, 65_535) == 1
-    assert sticky_key_slot(65_534, 1, 65_535) == 65_535
-    assert sticky_key_slot(65_535, 0, 65_535) == 65_535
-    assert sticky_key_slot(HASH_SPACE_SIZE - 1, 1, 2_147_483_646) == 2
+    assert SlotSpace(0, 65_535).slot(0) == 1
+    assert SlotSpace(1, 65_535).slot(0) == 1
+    assert SlotSpace(1, 65_535).slot(65_534) == 65_535
+    assert SlotSpace(0, 65_535).slot(65_535) == 65_535
+    assert SlotSpace(1, 2_147_483_646).slot(HASH_SPACE_SIZE - 1) == 2
 
 
 def test_crc32_reads_utf8_and_is_unsigned() -> None:

@@ -6,7 +6,7 @@ import random
 import zlib
 from typing import Any, Final
 
-from engine.bundles.algorithms import flow_or_qps_as_proposed
+from engine.bundles.bulk_splits import flow_or_qps_as_proposed
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.config import ReleaseBehaviour
 from tests.fresh_vectors.inputs import Case

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles.algorithms import FlowLimits, flow_or_qps_equally_divide
+from engine.bundles.algorithms import FlowLimits
+from engine.bundles.bulk_splits import flow_or_qps_equally_divide
 from engine.bundles.loads import TopicLoad
 from tests.lab.bundles.flow_rates import CUT_OFF, Window, reachable, windows
 

@@ -11,16 +11,13 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Final
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.session import open_session
+from pipeline.session import SHORT_LIVED, open_session
 from pipeline.storage import StorePath, place_of
 from tests.pipeline.stores import BUCKET, NoJarsError, jars, object_store, settings_for
-
-SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, however early this file is loaded

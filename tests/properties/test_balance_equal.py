@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from engine.balance.averages import BundleData, new_bundle_data
 from engine.balance.limits import BundleStats
 from engine.balance.splitting.forecast import simulate
-from engine.balance.splitting.leader import LeaderMemory, RunningLeader, report_written
+from engine.balance.splitting.leader import RunningLeader
 from engine.balance.splitting.model import Balance
 from engine.balance.splitting.modular import BrokerReport
 from engine.balance.splitting.start import BalanceStart
 from engine.config import BrokerSettings
+from tests.lab.balance.leader import LeaderMemory, report_written
 from tests.oracles.balance import simulated
 from tests.properties.test_balance_laws import RATES, starts
 from tests.releases import known as known_release

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -9,10 +11,12 @@ from hypothesis import strategies as st
 
 from engine.balance.splitting.forecast import Forecast, forecast, simulate
 from engine.balance.splitting.loops import find_loops
-from engine.balance.splitting.model import Balance
-from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
-from engine.bundles.algorithms import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
+from engine.balance.splitting.model import Balance, BalanceCycle
+from engine.balance.splitting.start import BalanceStart, balance_start
+from engine.balance.splitting.topics import BalancedTopic
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.bulk_splits import flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.curve import FlowCurve
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import expected_occupancy
@@ -87,6 +91,14 @@ def test_L6_balancing_adds_boundaries_and_moves_nothing_else(start: BalanceStart
         assert len(each.splits) <= max(cap - len(before), 0)
 
 
+def spelt(cycles: Sequence[BalanceCycle]) -> list[BalanceCycle]:
+    """Cycles with the names of topics, which are made on demand, spelt out."""
+    return [
+        replace(cycle, moves=tuple(replace(move, topics=tuple(move.topics)) for move in cycle.moves))
+        for cycle in cycles
+    ]
+
+
 @given(starts(), st.integers(1, 9))
 @settings(max_examples=60, deadline=None)
 def test_every_split_is_of_a_bundle_above_a_limit_and_times_ascend(start: BalanceStart, cycles: int) -> None:
@@ -104,7 +116,7 @@ def test_every_split_is_of_a_bundle_above_a_limit_and_times_ascend(start: Balanc
 @given(starts(), st.integers(1, 6))
 @settings(max_examples=40, deadline=None)
 def test_a_longer_simulation_begins_like_a_shorter_one(start: BalanceStart, cycles: int) -> None:
-    assert simulated(start, cycles + 3).cycles[:cycles] == simulated(start, cycles).cycles
+    assert spelt(simulated(start, cycles + 3).cycles[:cycles]) == spelt(simulated(start, cycles).cycles)
 
 
 @given(starts(), st.integers(1, 6))
@@ -112,7 +124,7 @@ def test_a_longer_simulation_begins_like_a_shorter_one(start: BalanceStart, cycl
 def test_the_forecast_is_the_simulation_of_the_configured_algorithm(start: BalanceStart, cycles: int) -> None:
     result, balance = forecast(start, cycles), simulated(start, cycles)
     assert isinstance(result, Forecast), result
-    assert result.configured.balance.cycles == balance.cycles
+    assert spelt(result.configured.balance.cycles) == spelt(balance.cycles)
     first = balance.splits[0] if balance.splits else None
     coming = result.next_split
     assert (None if coming is None else (coming.cycle, coming.attempt)) == first

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from engine.balance.limits import BundleStats, exceeded_limit, over_limits
-from engine.bundles.algorithms import (
-    FlowLimits,
-    flow_limits,
-    flow_or_qps_equally_divide,
-    range_equally_divide,
-    specified_positions_divide,
-    topic_count_equally_divide,
-)
+from engine.bundles.algorithms import FlowLimits, flow_limits, range_equally_divide, specified_positions_divide
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.bulk_children import CARRIED_OUT, REFUSALS, children_of
 from engine.bundles.bulk_splits import (
@@ -36,6 +29,7 @@ from engine.bundles.loads import TopicLoad
 from engine.bundles.split import SplitPlan, plan_split
 from engine.config import SPECIFIED_POSITIONS_DIVIDE, BrokerSettings
 from engine.errors import Rejection
+from tests.engine.bundles.scalar_algorithms import flow_or_qps_equally_divide, topic_count_equally_divide
 
 TOP = 0xFFFFFFFF
 EDGES = st.integers(0, 12) | st.integers(TOP - 12, TOP) | st.integers(0, TOP)

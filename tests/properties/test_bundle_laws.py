@@ -18,7 +18,8 @@ from engine.bundles.boundaries import (
     parse_range,
     split_bundles,
 )
-from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.columns import topics_in
+from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import SplitPlan
 from engine.bundles.preview import preview_all
 from engine.bundles.split import carry_out, plan_split

@@ -35,13 +35,13 @@ from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.grammar.text import command_text
-from engine.cluster.journal.codec import parse_command_json, parse_state, serialise_command, serialise_state
 from engine.cluster.journal.invariants import check
 from engine.cluster.journal.lines import cursor_line, header_line, read_lines, step_line
 from engine.cluster.moves import moves
 from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState, Namespace, Subscription, bundles_of
 from engine.cluster.timeline import Timeline
+from tests.journal_bytes import parse_command_json, parse_state, serialise_command, serialise_state
 from tests.properties.strategies import consumer_names
 
 FLAG = "activeConsumerFailoverConsistentHashing"

@@ -6,12 +6,12 @@ the time.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.consistent_sticky import moved_slots, node_ranges

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from engine.hashing import boost_hash, java_string_hash, java_string_hash_of_bytes, murmur3_32, utf8
+from engine.hashing import boost_hash, java_string_hash, murmur3_32, utf8
 from engine.routing.clients import (
     JAVA_DEFAULT,
     PYTHON_DEFAULT,
@@ -26,6 +25,7 @@ from engine.routing.routers import (
     SinglePartitionRouter,
     route,
 )
+from tests.java_text import java_string_hash_of_bytes
 
 ROUTINGS = [routing for routing in every_routing() if routing.known]
 JAVA_MURMUR = KeyRouting("java", "Murmur3_32Hash")

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from engine.bundles.algorithms import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
-from engine.bundles.bulk_splits import flow_cuts_of_one, half_cut_of_one, piece_ends
-from engine.bundles.columns import LoadColumns, PickedNames
-from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles import bulk_splits
+from engine.bundles.algorithms import FlowLimits
+from engine.bundles.bulk_splits import piece_ends
+from engine.bundles.columns import LoadColumns, PickedNames, topics_in
+from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import SplitPlan, topic_findings
 from engine.bundles.preview import preview_all
 from engine.cluster.bundles import topic_loads
@@ -47,6 +48,7 @@ from engine.names import partition_index
 from engine.views.failover.dashboard import busiest_partition_of, dashboard_view, partitions_of, topics_of_bundle
 from engine.views.failover.splits import split_preview
 from engine.views.failover.table import SORTED_AT_ONCE, Busiest
+from tests.engine.bundles.scalar_algorithms import flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, topic_name
 
 NAMES = ("c-1", "c-11", "c-2", "c-2", "", "\ue000", "\U0001f600")
@@ -245,8 +247,8 @@ def test_twins_and_limits_of_columns_are_those_of_the_scalar_rules(
     limits = FlowLimits(limit, 2_000, 0)
     # By hash, where a stable sort keeps those of one hash in their order, sums of these numbers are the same.
     for each in (columns, columns.take(np.argsort(columns.hashes, kind="stable"))):
-        assert flow_cuts_of_one(each, limits) == flow_or_qps_equally_divide(listed, limits)
-        assert half_cut_of_one(each) == flow_or_qps_as_proposed(listed)
+        assert bulk_splits.flow_or_qps_equally_divide(each, limits) == flow_or_qps_equally_divide(listed, limits)
+        assert bulk_splits.flow_or_qps_as_proposed(each) == flow_or_qps_as_proposed(listed)
     assert topic_findings(columns, limits) == topic_findings(listed, limits)
 
 

@@ -8,12 +8,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from engine.cluster.commands import Command
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.grammar.text import command_text
-from engine.cluster.journal.codec import parse_command_json, parse_state, serialise_command, serialise_state
 from engine.cluster.journal.invariants import check
 from engine.cluster.journal.lines import header_line, read_lines, step_line
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
+from tests.journal_bytes import parse_command_json, parse_state, serialise_command, serialise_state
 
 
 class TimelineMachine(RuleBasedStateMachine):

@@ -252,6 +252,35 @@ def test_6438_what_waits_for_another_cluster_is_not_nothing(run: Run, tmp_path: 
     assert sends_nothing["fields"] == ["replicationBacklog", "connected", "msgRateOut"]
 
 
+def test_a_part_of_an_answer_without_subscriptions_is_not_one_without_any(run: Run, tmp_path: Path) -> None:
+    command = "$ bin/pulsar-admin topics stats persistent://a/b/c\n...\n"
+    replication = shown({"replication": _replicated(4_163)["replication"]})[2:-2]
+    row = first_of(run, tmp_path, f"{command}{replication},\n", code=1)
+    assert (row["causes"][0]["id"], row["topic"], row["backlog"]) == ("replication_behind", "persistent://a/b/c", 4_163)
+    for part in ({"replication": _replicated(0)["replication"]}, {"msgRateIn": 3.0, "publishers": []}):
+        row = first_of(run, tmp_path, command + shown(part), code=1)
+        assert (row["causes"][0]["id"], row["backlog"]) == ("not_reported", None)
+
+
+def test_sums_over_partitions_say_what_waits_for_another_cluster(run: Run, tmp_path: Path) -> None:
+    sums = {**_replicated(900), "metadata": {"partitions": 5}, "partitions": {}}
+    text = f"> $ bin/pulsar-admin topics partitioned-stats a/b/c\n> {shown(sums)}".replace("\n", "\n> ")
+    row = first_of(run, tmp_path, text, code=1)
+    assert (row["causes"][0]["id"], row["topics"], row["backlog"]) == ("replication_behind", 5, 900)
+    assert row["causes"][0]["fields"] == ["replicationBacklog"]
+
+
+def test_the_same_command_with_a_name_of_release_1_is_the_same_topic(run: Run, tmp_path: Path) -> None:
+    command = "$ bin/pulsar-admin persistent stats persistent://prop/standalone/ns/topic1\n"
+    text = "".join(f"{command}{shown(topic('Shared', backlog, []))}\n\n# skipped\n" for backlog in (10, 0))
+    row = first_of(run, tmp_path, text, code=0)
+    assert (row["moments"], row["topics"], row["backlog"]) == (2, 1, 0)
+    assert (row["causes"][0]["id"], row["causes"][0]["numbers"]) == ("fine_idle", {"backlog": 0})
+    assert run("paste.txt", "--once").code == 2
+    named = run("paste.txt", "--once", "--topic", "persistent://a/b/c")
+    assert (named.code, "a/b/c" in named.out) == (0, True)
+
+
 @pytest.mark.parametrize(("later", "verdict"), [(900, "blocks"), (700, "blocks"), (600, "cannot_tell")])
 def test_a_replicator_that_stays_behind_blocks(run: Run, tmp_path: Path, later: int, verdict: str) -> None:
     command = "$ pulsar-admin topics stats persistent://a/b/c\n"

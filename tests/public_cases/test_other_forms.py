@@ -320,6 +320,14 @@ def test_a_policy_says_what_it_does(
     assert all(word in cause["what"] for word in words)
 
 
+@pytest.mark.parametrize("value", [{"x": {"limitSize": 10**400, "limitTime": 10**400}}, {"x": [1]}, [1], None, 10**400])
+def test_a_policy_that_says_nothing_that_can_be_is_named_and_no_more(run: Run, tmp_path: Path, value: Any) -> None:
+    (tmp_path / "x.txt").write_text(f"$ pulsar-admin namespaces get-backlog-quotas acme/shop\n{json.dumps(value)}\n")
+    ran = run("why", str(tmp_path / "x.txt"), "--json")
+    assert ran.code in (1, 2) and "Traceback" not in ran.err
+    assert ran.code == 2 or json.loads(ran.out)["causes"][0]["id"] == "no_statistics"
+
+
 def test_a_policy_that_is_asked_for_alone_is_the_limit_in_force() -> None:
     text = (
         "$ pulsar-admin namespaces get-max-unacked-messages-per-consumer acme/shop\n5000\n"

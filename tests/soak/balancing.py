@@ -9,7 +9,8 @@ from msgspec.structs import asdict
 
 from engine.balance.splitting.forecast import simulate
 from engine.balance.splitting.model import Balance
-from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.splitting.start import BalanceStart, balance_start
+from engine.balance.splitting.topics import BalancedTopic
 from engine.cluster.bundles import topic_loads
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.errors import Rejection
@@ -38,7 +39,7 @@ def space_of(start: BalanceStart) -> oracle.Space:
             else None,
             topic.producers + topic.consumers,
             topic.growth_per_cycle,
-            topic.steps,
+            (),
         )
         for topic in start.topics
     ]

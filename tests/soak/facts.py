@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from engine.bundles.loads import topics_in
+from engine.bundles.columns import topics_in
 from engine.bundles.occupancy import count_occupancy
 from engine.cluster.bundles import topic_loads
 from engine.cluster.keys.state import KeySubscription

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import engine.bundles.columns
 import engine.bundles.split
@@ -106,13 +106,13 @@ def a_bundle_has_its_upper_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_cut_is_one_too_high(patch: pytest.MonkeyPatch) -> None:
-    cut = engine.bundles.split.middle_cut_of_one
+    cut = engine.bundles.split.topic_count_equally_divide
 
     def raised(topics: Any) -> Any:
         result = cut(topics)
         return None if result is None else (result[0] + 1,)
 
-    patch.setattr(engine.bundles.split, "middle_cut_of_one", raised)
+    patch.setattr(engine.bundles.split, "topic_count_equally_divide", raised)
 
 
 def a_lazy_start_costs_no_turn(patch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ from typing import Final
 from engine.cluster.commands import Command, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.grammar.text import command_text
-from engine.cluster.journal.codec import parse_command_json, serialise_command
 from engine.cluster.journal.invariants import faults
 from engine.cluster.timeline import Timeline, navigate
+from tests.journal_bytes import parse_command_json, serialise_command
 from tests.oracles.cluster import Cluster
 from tests.oracles.hashes import Hashes
 from tests.soak.balancing import compare_balance

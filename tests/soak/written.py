@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.journal.file import Journal, recover
 from engine.cluster.journal.lines import cursor_line, header_line, read_lines, step_line
 from engine.cluster.timeline import Timeline
+from tests.journal_bytes import parse_state, serialise_state
 from tests.soak.tally import Tally
 
 

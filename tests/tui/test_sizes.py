@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
-from tui.failover.status import status_parts
+from tui.failover.screen import status_parts
 from tui.kit.footer import KeyHint, fitting
 from tui.kit.layouts import Layout, layout_for
 from tui.kit.sentence_line import SentenceLine

@@ -6,12 +6,10 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from engine.answer import member_names
 from engine.errors import DEBUG, InputError, Problem, fault_of_ours
 from engine.text import visible
 from tui.cli.exits import ClosedPipe
@@ -161,25 +159,3 @@ def json_rows(form: str, member: str, rows: Iterable[object]) -> str:
     lines = ",\n".join(f"    {json.dumps(row, ensure_ascii=True, allow_nan=False)}" for row in rows)
     listed = f"[\n{lines}\n  ]" if lines else "[]"
     return f'{{\n  "format": {json.dumps(form)},\n  {json.dumps(member)}: {listed}\n}}'
-
-
-def plain_values(value: object) -> Any:
-    """Members as objects by name, enumerations as their value, bytes in hexadecimal, tuples as arrays.
-
-    >>> plain_values((b"ab", {"n": 1}))
-    ['6162', {'n': 1}]
-    """
-    names = member_names(type(value))
-    if names is not None:
-        return {name: plain_values(getattr(value, name)) for name in names}
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, bytes):
-        return value.hex()
-    if hasattr(value, "tolist"):
-        return value.tolist()  # columns of numbers
-    if isinstance(value, (Sequence, frozenset)) and not isinstance(value, str):
-        return [plain_values(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): plain_values(item) for key, item in value.items()}
-    return value

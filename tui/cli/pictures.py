@@ -14,8 +14,9 @@ from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import parent_of
 from engine.diagnosis.why import diagnose_all
 from engine.scenarios.opening import Opened, open_moments
-from engine.verify import Difference, VerifyReport, answers_of, verify_answers
-from engine.verify.report import FactKind
+from engine.verify.answers import answers_of
+from engine.verify.compare import verify_answers
+from engine.verify.report import Difference, FactKind, VerifyReport
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import Notice
 from engine.views.keys.view import keys_view

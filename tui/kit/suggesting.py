@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from engine.cluster.state import ClusterState
-from engine.compare.goal import KINDS, Goal, SuggestionKind
+from engine.compare.verdict import KINDS, Goal, SuggestionKind
 from engine.errors import Rejection
 from tui.kit.background import in_background
 

@@ -22,10 +22,10 @@ from tui.kit.wording import (
 )
 
 if TYPE_CHECKING:
-    from engine.compare.goal import Goal
     from engine.compare.names import Fit, Score
     from engine.compare.sizes import Sizing
     from engine.compare.suggestion import Suggestion
+    from engine.compare.verdict import Goal
 
 
 def shares_text(verdict: Verdict) -> str:

@@ -14,7 +14,8 @@ from typing import Literal
 from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, parse_range
-from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.columns import topics_in
+from engine.bundles.loads import TopicLoad
 from engine.bundles.split import choose_cuts
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection

@@ -13,7 +13,6 @@ from engine.balance.splitting.model import Attempt, Balance, BalanceCycle, Balan
 from engine.balance.splitting.modular import visiting_order
 from engine.balance.splitting.modular_cycles import ModularCycles
 from engine.balance.splitting.start import BalanceStart
-from engine.balance.splitting.topics import loads_at
 from engine.balance.splitting.world import World
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import BundleRange, SplitResult, parse_range, split_bundles
@@ -246,7 +245,7 @@ def forecast(start: BalanceStart, cycles: int = 20) -> Forecast | Rejection:
 
 
 def _shares(balance: Balance) -> tuple[ChildShare, ...]:
-    return shares_of(balance.bundles.bundles, loads_at(balance.start.topics, balance.cycles[-1].interval))
+    return shares_of(balance.bundles.bundles, balance.start.topics.loads_at(balance.cycles[-1].interval))
 
 
 def _first(cycles: tuple[BalanceCycle, ...], *, real: bool) -> ForecastAttempt | None:

@@ -9,7 +9,6 @@ from typing import Annotated, Final, Literal
 from engine.answer import about
 from engine.balance.splitting.extensible import FAILURES
 from engine.balance.splitting.model import Attempt, Balance, BalanceVerdict
-from engine.balance.splitting.topics import hold_any
 from engine.bundles.boundaries import BundleRange
 
 LoopKind = Literal[
@@ -91,12 +90,12 @@ def _is_last(number: int, balance: Balance) -> bool:
 
 def _parting_nothing(balance: Balance) -> Iterable[Loop]:
     """Chains of two and more splits in which each left one side without topics, named by the first parent."""
-    holds = hold_any(balance.start.topics)
+    topics = balance.start.topics
     chain_of: dict[BundleRange, list[tuple[int, Attempt]]] = {}
     chains: list[list[tuple[int, Attempt]]] = []
     for number, attempt in balance.splits:
         parent = BundleRange(attempt.children[0].lower, attempt.children[-1].upper)
-        full = [child for child in attempt.children if holds(child)]
+        full = [child for child in attempt.children if len(topics.rows_by_hash(child))]
         if len(full) != 1:
             continue
         chain = chain_of.pop(parent, None)

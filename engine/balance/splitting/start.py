@@ -3,131 +3,45 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-from msgspec.structs import replace
-from numpy.typing import NDArray
-
 from engine.balance.averages import BundleData
 from engine.balance.limits import bandwidth_finding
 from engine.balance.settings import BalanceSettings
+from engine.balance.splitting.topics import BalancedTopic, TopicColumns
 from engine.bundles.boundaries import NamespaceBundles
-from engine.bundles.columns import LoadColumns
-from engine.bundles.loads import RATE_FIELDS, TopicLoad, check_loads, equal_hash_findings, topic_load
+from engine.bundles.columns import equal_hash_findings
+from engine.bundles.loads import TopicLoad, check_loads, topic_load
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
-from engine.memo import Computed
 
-HIGHEST_RATE: Final = 1e300
 CHANGE_EVENTS: Final = "__change_events"
 """The system topic each namespace has while topic policies are on (Pulsar's default)."""
 
 
-@dataclass(frozen=True, slots=True)
-class BalancedTopic:
-    """One topic over time: its load at the start, its sessions, and by what its traffic is multiplied.
+def check_topics(
+    topics: Iterable[BalancedTopic | TopicLoad],
+) -> tuple[tuple[BalancedTopic, ...], tuple[Rejection, ...]]:
+    """The topics that can be used, in their order, and a refusal for each that cannot.
 
-    ``growth_per_cycle`` 1.1 is ten percent more at each full interval; ``steps`` are (interval, factor) pairs: from
-    that interval on, counted from 0, the starting traffic times ``factor`` instead of times 1.
-    """
-
-    load: TopicLoad
-    producers: int = 0
-    consumers: int = 0
-    growth_per_cycle: float = 1.0
-    steps: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether the traffic is the same in every interval."""
-        return self.growth_per_cycle == 1.0 and not self.steps
-
-    def load_at(self, interval: int) -> TopicLoad:
-        """The topic's load after that many full intervals.
-
-        >>> topic = BalancedTopic(TopicLoad("persistent://t/n/x", 7, 10.0), growth_per_cycle=2.0, steps=((3, 0.5),))
-        >>> [topic.load_at(interval).msg_rate_in for interval in range(5)]
-        [10.0, 20.0, 40.0, 40.0, 80.0]
-        """
-        return self.load if self.is_steady else scaled(self.load, self.factor_at(interval))
-
-    def factor_at(self, interval: int) -> float:
-        """By what the traffic is multiplied after that many full intervals."""
-        stepped = [factor for start, factor in sorted(self.steps) if start <= interval]
-        return (stepped[-1] if stepped else 1.0) * _power(self.growth_per_cycle, interval)
-
-
-class ListedTopics(Computed[BalancedTopic]):
-    """Topics in listing order, each with its own name, in columns (see ``load_columns``)."""
-
-    __slots__ = ()
-
-    loads: LoadColumns
-
-    @property
-    @abstractmethod
-    def usable(self) -> NDArray[np.bool_]:
-        """Whether all numbers of each are finite and 0 or above: (n,)."""
-
-    @abstractmethod
-    def take(self, rows: NDArray[np.int64]) -> ListedTopics:
-        """Those at these places."""
-
-    @abstractmethod
-    def has(self, topic: TopicLoad) -> bool:
-        """Whether a topic of this name is among them."""
-
-    @abstractmethod
-    def with_topic(self, topic: BalancedTopic) -> ListedTopics:
-        """These, and one more behind them."""
-
-
-def _power(base: float, exponent: int) -> float:
-    # Growth that leaves what floats can hold stays at a number that still can be added up.
-    try:
-        return min(base**exponent, HIGHEST_RATE)
-    except OverflowError:
-        return HIGHEST_RATE
-
-
-def scaled(load: TopicLoad, factor: float) -> TopicLoad:
-    """A load with all four rates times a factor, each at most ``HIGHEST_RATE``."""
-    if factor == 1.0:
-        return load
-    return replace(load, **{name: min(getattr(load, name) * factor, HIGHEST_RATE) for name in RATE_FIELDS})
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedTopics:
-    """Topics that can be used, in their order, and one refusal for each that cannot."""
-
-    good: tuple[BalancedTopic, ...]
-    bad: tuple[Rejection, ...]
-
-
-def check_topics(topics: Iterable[BalancedTopic | TopicLoad]) -> CheckedTopics:
-    """Set aside topics whose rates are NaN, negative or infinite, whose growth or sessions are, or that come twice.
+    Set aside are those whose rates are NaN, negative or infinite, whose growth or sessions are, or that come twice.
 
     A broker never reports such rates; a comparison with NaN is false, so Pulsar would never act on one.
 
-    >>> checked = check_topics([TopicLoad("a", 1, 5.0), TopicLoad("b", 2, float("nan")), TopicLoad("a", 1, 5.0)])
-    >>> len(checked.good), [bad.field for bad in checked.bad]
+    >>> good, bad = check_topics([TopicLoad("a", 1, 5.0), TopicLoad("b", 2, float("nan")), TopicLoad("a", 1, 5.0)])
+    >>> len(good), [refusal.field for refusal in bad]
     (1, ['topics[1].msg_rate_in', 'topics[2].name'])
     """
     listed = [BalancedTopic(given) if isinstance(given, TopicLoad) else given for given in topics]
     good, bad = check_loads([topic.load for topic in listed], lambda place: _further_numbers(listed[place]))
-    return CheckedTopics(tuple(listed[place] for place in good), bad)
+    return tuple(listed[place] for place in good), bad
 
 
 def _further_numbers(topic: BalancedTopic) -> list[tuple[str, float]]:
-    steps = [(f"steps[{at}]", factor) for at, (_, factor) in enumerate(topic.steps)]
-    growth = ("growth_per_cycle", topic.growth_per_cycle)
-    return [growth, *steps, ("producers", topic.producers), ("consumers", topic.consumers)]
+    return [(name, getattr(topic, name)) for name in ("growth_per_cycle", "producers", "consumers")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +55,7 @@ class BalanceStart:
     """
 
     bundles: NamespaceBundles
-    topics: Sequence[BalancedTopic]
+    topics: TopicColumns
     brokers: tuple[str, ...]
     settings: BrokerSettings
     intervals: BalanceSettings
@@ -189,12 +103,12 @@ def balance_start(
         return refusal
     kept, bad = _kept(topics)
     system = BalancedTopic(topic_load(f"persistent://{bundles.namespace}/{CHANGE_EVENTS}"))
-    if change_events:
-        kept = _with(kept, system)
+    if change_events and not kept.has(system.load):
+        kept = kept.with_topic(system)
     overflow = bandwidth_finding(settings)
     problems = (
         *bad,
-        *equal_hash_findings(kept.loads if isinstance(kept, ListedTopics) else [topic.load for topic in kept]),
+        *equal_hash_findings(kept.loads),
         *((overflow,) if overflow is not None else ()),
     )
     return BalanceStart(
@@ -213,21 +127,11 @@ def balance_start(
     )
 
 
-def _kept(topics: Iterable[BalancedTopic | TopicLoad]) -> tuple[Sequence[BalancedTopic], tuple[Rejection, ...]]:
-    if isinstance(topics, ListedTopics):
-        usable = topics.usable
-        if usable.all():
-            return topics, ()
-        return topics.take(np.flatnonzero(usable)), check_topics(topics).bad
-    checked = check_topics(topics)
-    return checked.good, checked.bad
-
-
-def _with(topics: Sequence[BalancedTopic], system: BalancedTopic) -> Sequence[BalancedTopic]:
-    if isinstance(topics, ListedTopics):
-        return topics if topics.has(system.load) else topics.with_topic(system)
-    listed = any(topic.load.name == system.load.name for topic in topics)
-    return topics if listed else (*topics, system)
+def _kept(topics: Iterable[BalancedTopic | TopicLoad]) -> tuple[TopicColumns, tuple[Rejection, ...]]:
+    if isinstance(topics, TopicColumns) and topics.usable.all():
+        return topics, ()
+    good, bad = check_topics(topics)
+    return TopicColumns.of(good), bad
 
 
 def _refuse(

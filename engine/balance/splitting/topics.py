@@ -1,26 +1,39 @@
-"""The topics of the bundles of a simulation, one by one or in columns: dealt out, summed up, dealt out again."""
+"""The topics of the bundles of a simulation, in columns: dealt out, summed up, dealt out again."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.balance.splitting.start import HIGHEST_RATE, BalancedTopic, ListedTopics, scaled
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
-from engine.bundles.columns import LoadColumns, PickedNames, Rows, dealt_rows, sum_in_order
+from engine.bundles.columns import LoadColumns, PickedNames, Rows, dealt_rows, in_columns, sum_in_order
 from engine.bundles.loads import RATE_FIELDS, TopicLoad
+from engine.memo import Computed
 
+HIGHEST_RATE: Final = 1e300
 Sums = tuple[int, int, int, float, float, float, float]
 """Topics, producers, consumers, and the four rates."""
 
 
-class TopicColumns(ListedTopics):
-    """Balanced topics in listing order: loads at the start, ``sessions`` (2, n) int64, ``growth`` (n,), no steps.
+@dataclass(frozen=True, slots=True)
+class BalancedTopic:
+    """One topic over time: its load at the start, its sessions, and by what its traffic is multiplied.
+
+    ``growth_per_cycle`` 1.1 is ten percent more at each full interval.
+    """
+
+    load: TopicLoad
+    producers: int = 0
+    consumers: int = 0
+    growth_per_cycle: float = 1.0
+
+
+class TopicColumns(Computed[BalancedTopic]):
+    """Balanced topics in listing order: loads at the start, ``sessions`` (2, n) int64, ``growth`` (n,).
 
     Each has its own name.
 
@@ -40,6 +53,14 @@ class TopicColumns(ListedTopics):
         self._sums: dict[tuple[BundleRange, int], Sums] = {}
         self._by_hash: tuple[NDArray[np.int64], Rows] | None = None
 
+    @classmethod
+    def of(cls, topics: Sequence[BalancedTopic]) -> TopicColumns:
+        """The same topics in columns."""
+        sessions = [[topic.producers for topic in topics], [topic.consumers for topic in topics]]
+        growth = [topic.growth_per_cycle for topic in topics]
+        loads = in_columns([topic.load for topic in topics])
+        return cls(loads, np.array(sessions, dtype=np.int64), np.array(growth, dtype=np.float64))
+
     def __len__(self) -> int:
         return len(self.loads)
 
@@ -55,10 +76,6 @@ class TopicColumns(ListedTopics):
         for numbers in (*self.loads.rates, self.growth, *self.sessions):
             found &= np.isfinite(numbers) & (numbers >= 0)
         return found
-
-    def take(self, rows: Rows) -> TopicColumns:
-        """Those at these places."""
-        return TopicColumns(self.loads.take(rows), self.sessions[:, rows], self.growth[rows])
 
     @property
     def is_steady(self) -> bool:
@@ -104,7 +121,7 @@ class TopicColumns(ListedTopics):
     def _scaled(self, interval: int) -> LoadColumns:
         rates = self.loads.rates
         for growth in self._growth_kinds():
-            factor = BalancedTopic(self.loads[0], growth_per_cycle=growth).factor_at(interval)
+            factor = _power(growth, interval)
             if factor != 1.0:
                 mine = self.growth == growth
                 rates = np.where(mine, _times(self.loads.rates, factor), rates)
@@ -112,9 +129,10 @@ class TopicColumns(ListedTopics):
             return self.loads
         return LoadColumns(self.loads.names, self.loads.hashes, rates, self.loads.has_stats)
 
-    def dealt(self, bundles: NamespaceBundles) -> dict[BundleRange, Rows]:
-        """The rows of each bundle; topics below the first boundary are in none."""
-        return dict(zip(bundles, dealt_rows(self.loads.hashes, bundles.bundles), strict=True))
+    def dealt(self, bundles: NamespaceBundles) -> dict[BundleRange, TopicsOfBundle]:
+        """The topics of each bundle; those below the first boundary are in none. O(topics × log bundles)."""
+        rows = dealt_rows(self.loads.hashes, bundles.bundles)
+        return {bundle: TopicsOfBundle(self, inside) for bundle, inside in zip(bundles, rows, strict=True)}
 
     @property
     def by_hash(self) -> tuple[NDArray[np.int64], Rows]:
@@ -156,64 +174,17 @@ def _times(rates: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
         return np.minimum(rates * factor, HIGHEST_RATE)
 
 
-class Topics(Protocol):
-    """The topics of one bundle, in listing order."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Their complete names."""
-
-    def loads_at(self, interval: int) -> Sequence[TopicLoad]:
-        """Their loads after so many full intervals."""
-
-    def among(self, bundles: Sequence[BundleRange]) -> Sequence[Topics]:
-        """Those that lie in each of some smaller bundles, which ascend."""
-
-    def sums(self, interval: int, factor: float) -> Sums:
-        """What is reported of them, all rates times ``factor``."""
-
-
-@dataclass(frozen=True, slots=True)
-class OneByOne:
-    """Topics as objects."""
-
-    topics: list[BalancedTopic]
-
-    def __len__(self) -> int:
-        return len(self.topics)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(topic.load.name for topic in self.topics)
-
-    def loads_at(self, interval: int) -> list[TopicLoad]:
-        """O(n)."""
-        return [topic.load_at(interval) for topic in self.topics]
-
-    def among(self, bundles: Sequence[BundleRange]) -> list[OneByOne]:
-        """O(n × bundles)."""
-        return [OneByOne([topic for topic in self.topics if bundle.includes(topic.load.hash)]) for bundle in bundles]
-
-    def sums(self, interval: int, factor: float) -> Sums:
-        """O(n)."""
-        producers = consumers = 0
-        rates = [0.0, 0.0, 0.0, 0.0]
-        for topic in self.topics:
-            load = scaled(topic.load_at(interval), factor)
-            producers, consumers = producers + topic.producers, consumers + topic.consumers
-            if load.has_stats:
-                rates[0] += load.msg_rate_in
-                rates[1] += load.msg_rate_out
-                rates[2] += load.throughput_in_bytes_per_sec
-                rates[3] += load.throughput_out_bytes_per_sec
-        return len(self.topics), producers, consumers, rates[0], rates[1], rates[2], rates[3]
+def _power(base: float, exponent: int) -> float:
+    # Growth that leaves what floats can hold stays at a number that still can be added up.
+    try:
+        return min(base**exponent, HIGHEST_RATE)
+    except OverflowError:
+        return HIGHEST_RATE
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class InColumns:
-    """Some rows of topics in columns."""
+class TopicsOfBundle:
+    """Those of one bundle, in listing order."""
 
     topics: TopicColumns
     rows: Rows
@@ -226,55 +197,14 @@ class InColumns:
         return self.topics.loads.names.take(self.rows)
 
     def loads_at(self, interval: int) -> Sequence[TopicLoad]:
-        """O(n) copies."""
+        """Their loads after so many full intervals. O(n) copies."""
         return self.topics.loads_at(interval).take(self.rows)
 
-    def among(self, bundles: Sequence[BundleRange]) -> list[InColumns]:
-        """O(n)."""
+    def among(self, bundles: Sequence[BundleRange]) -> list[TopicsOfBundle]:
+        """Those in each of some smaller bundles, which ascend. O(n)."""
         dealt_out = dealt_rows(self.topics.loads.hashes[self.rows], bundles)
-        return [InColumns(self.topics, self.rows[rows]) for rows in dealt_out]
+        return [TopicsOfBundle(self.topics, self.rows[rows]) for rows in dealt_out]
 
     def sums(self, interval: int, factor: float) -> Sums:
-        """O(n)."""
+        """What is reported of them, all rates times ``factor``. O(n)."""
         return self.topics.sums(self.rows, interval, factor)
-
-
-def dealt(topics: Sequence[BalancedTopic], bundles: NamespaceBundles) -> dict[BundleRange, Topics]:
-    """The topics of each bundle; those below the first boundary are in none. O(topics × log bundles)."""
-    if isinstance(topics, TopicColumns):
-        return {bundle: InColumns(topics, rows) for bundle, rows in topics.dealt(bundles).items()}
-    found: dict[BundleRange, list[BalancedTopic]] = {bundle: [] for bundle in bundles}
-    for topic in topics:
-        place = bundles.index_of(topic.load.hash)
-        if place >= 0:
-            found[bundles[place]].append(topic)
-    return {bundle: OneByOne(inside) for bundle, inside in found.items()}
-
-
-def is_steady(topics: Sequence[BalancedTopic]) -> bool:
-    """Whether no traffic ever changes."""
-    return topics.is_steady if isinstance(topics, TopicColumns) else all(topic.is_steady for topic in topics)
-
-
-def loads_at(topics: Sequence[BalancedTopic], interval: int) -> Sequence[TopicLoad]:
-    """The loads of any topics after so many full intervals.
-
-    >>> [load.msg_rate_in for load in loads_at([BalancedTopic(TopicLoad("a", 1, 5.0), growth_per_cycle=2.0)], 2)]
-    [20.0]
-    """
-    if isinstance(topics, TopicColumns):
-        return topics.loads_at(interval)
-    return [topic.load_at(interval) for topic in topics]
-
-
-def hold_any(topics: Sequence[BalancedTopic]) -> Callable[[BundleRange], bool]:
-    """Whether a range has a topic. O(n log n) once, O(log n) for each range."""
-    if isinstance(topics, TopicColumns):
-        return lambda bundle: bool(len(topics.rows_by_hash(bundle)))
-    hashes = sorted(topic.load.hash for topic in topics)
-
-    def holds(bundle: BundleRange) -> bool:
-        at = bisect_left(hashes, bundle.lower)
-        return at < len(hashes) and bundle.includes(hashes[at])
-
-    return holds

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from engine.balance.limits import BundleStats, limit_measures
 from engine.balance.splitting.model import BundleLoad, Move
 from engine.balance.splitting.start import BalanceStart
-from engine.balance.splitting.topics import Topics, dealt, is_steady, loads_at
+from engine.balance.splitting.topics import TopicsOfBundle
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 
@@ -26,7 +26,7 @@ class World:
     interval: int = 0
     fresh: set[BundleRange] = field(default_factory=set)
     born: dict[BundleRange, int] = field(default_factory=dict)
-    _inside: dict[BundleRange, Topics] = field(default_factory=dict)
+    _inside: dict[BundleRange, TopicsOfBundle] = field(default_factory=dict)
     _sums: dict[BundleRange, BundleStats] = field(default_factory=dict)
     _first_sums: dict[BundleRange, BundleStats] = field(default_factory=dict)
     _loads: Sequence[TopicLoad] = ()
@@ -40,8 +40,8 @@ class World:
             bundle: self.start.owners.get(str(bundle), brokers[place % len(brokers)])
             for place, bundle in enumerate(self.bundles)
         }
-        self._grows = not is_steady(self.start.topics)
-        self._inside = dealt(self.start.topics, self.bundles)
+        self._grows = not self.start.topics.is_steady
+        self._inside = self.start.topics.dealt(self.bundles)
 
     def full_name(self, bundle: BundleRange) -> str:
         return f"{self.bundles.namespace}/{bundle}"
@@ -50,7 +50,7 @@ class World:
         """The true traffic of this interval, in listing order."""
         self._renew()
         if not self._loads:
-            self._loads = loads_at(self.start.topics, self.interval)
+            self._loads = self.start.topics.loads_at(self.interval)
         return self._loads
 
     def topics_in(self, bundle: BundleRange) -> Sequence[TopicLoad]:

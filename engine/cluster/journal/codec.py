@@ -21,8 +21,6 @@ from engine.cluster.journal.plain import (
     columns_from_plain,
     columns_to_plain,
     convert,
-    decode,
-    encode,
     fail,
     from_plain,
     list_of,
@@ -54,40 +52,6 @@ T = TypeVar("T")
 
 _EVENTS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in get_args(Event)}
 _COMMANDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in get_args(Command)}
-
-
-def serialise_state(state: ClusterState) -> bytes:
-    """The canonical bytes of a state; equal states give equal bytes. O(size of the state).
-
-    >>> parse_state(serialise_state(ClusterState())) == ClusterState()
-    True
-    """
-    return encode(state_to_plain(state))
-
-
-def parse_state(data: bytes, source: str = "state") -> ClusterState:
-    """The state of ``serialise_state``. Raises InputError with the place for anything else, a newer format included."""
-    return state_from_plain(decode(data, source), source)
-
-
-def serialise_event(event: Event) -> bytes:
-    """``{"type": "ConsumerAdded", ...}`` with the event's fields."""
-    return encode(to_plain(event, tagged=True))
-
-
-def parse_event(data: bytes, source: str = "event") -> Event:
-    """The event of ``serialise_event``. Raises InputError."""
-    return event_from_plain(decode(data, source), source)
-
-
-def serialise_command(command: Command) -> bytes:
-    """``{"type": "AddConsumer", ...}`` with the command's fields; whole numbers must fit into 64 bits."""
-    return encode(to_plain(command, tagged=True))
-
-
-def parse_command_json(data: bytes, source: str = "command") -> Command:
-    """The command of ``serialise_command``. Raises InputError."""
-    return command_from_plain(decode(data, source), source)
 
 
 def state_to_plain(state: ClusterState) -> dict[str, Any]:

@@ -10,9 +10,10 @@ import errno
 import os
 import stat
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from engine.cluster.journal.lines import Recovered, cursor_line, header_line, read_lines, step_line
 from engine.cluster.timeline import Timeline
@@ -26,8 +27,7 @@ JOURNAL_LIMIT_BYTES: Final = 2**30
 _TORN_NAMES: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class JournalFailure:
+class JournalFailure(Struct, frozen=True):
     """A failure of the file system: ``action`` is create, resume or save; ``reason`` is the system's message.
 
     ``saved_steps`` are safe on disk. After a failed save the session goes on; the next ``save`` writes what is missing.
@@ -50,8 +50,7 @@ class JournalFailure:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Struct, frozen=True):
     """A journal that is open for writing, the timeline it held, and problems with the rest."""
 
     journal: Journal

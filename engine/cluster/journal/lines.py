@@ -8,8 +8,9 @@ header (``format``, ``seed``, ``source``, ``state``), then comes one line for ea
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engine.cluster.evolve import evolve, objection
 from engine.cluster.grammar.text import command_text
@@ -33,8 +34,7 @@ _STATES_KEPT: Final = 32
 """States that are kept while reading, so that branches that grow in turn are not folded again for each line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """The timeline in a journal's bytes, the problems of an unreadable rest, and where that begins."""
 
     timeline: Timeline

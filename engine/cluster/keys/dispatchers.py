@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from engine.cluster.keys.state import KeyConsumerJoined, KeysRouted, KeySubscription, SentFrom
 from engine.errors import Rejection
 from engine.keyshared.delivery import join, leave, publish
@@ -112,7 +114,7 @@ def with_routing(subscription: KeySubscription, event: KeysRouted, empty: Delive
         if fresh == first:
             fresh = first
         elif fresh.selector == first.selector:
-            fresh = replace(fresh, selector=first.selector)
+            fresh = structs.replace(fresh, selector=first.selector)
         dispatchers = (*dispatchers, *[fresh] * missing)
     return replace(subscription, dispatchers=dispatchers, routing=routing)
 

@@ -95,12 +95,12 @@ def _empty_dispatcher(subscription: KeySubscription) -> DeliveryState:
 def _with_intervals(event: KeyIntervalsSeen, dispatcher: DeliveryState) -> Delivery:
     selector = dispatcher.selector
     assert isinstance(selector, AutoSplitSelector), "only halved ranges have a history that is not known"
-    seen = replace(
+    seen = structs.replace(
         selector,
         uppers=tuple(upper for upper, _ in event.intervals),
         owners=tuple(owner for _, owner in event.intervals),
     )
-    return Delivery(replace(dispatcher, selector=seen))
+    return Delivery(structs.replace(dispatcher, selector=seen))
 
 
 def _acknowledged(event: KeysAcknowledged, now_ms: int, dispatcher: DeliveryState) -> Delivery:
@@ -219,10 +219,10 @@ def _started(subscription: KeySubscription, event: KeyDispatcherStarted) -> KeyS
 def _taken_over(before: DeliveryState, empty: DeliveryState) -> DeliveryState:
     # The cursor outlives the dispatcher: what is not acknowledged is read again, with the slots of the new selector.
     backlog = {
-        position: replace(message, slot=empty.selector.slots.slot_of_key(message.key))
+        position: structs.replace(message, slot=empty.selector.slots.slot_of_key(message.key))
         for position, message in before.backlog.items()
     }
-    return replace(
+    return structs.replace(
         empty,
         next_position=before.next_position,
         read_position=before.next_position,

@@ -416,14 +416,16 @@ def idle(seen: SubscriptionSeen) -> Judgement:
         return f"{counted(waiting, 'message')} wait"
     out = [dispatcher.out for dispatcher in seen.dispatchers]
     sent = sum(count or 0 for count in out)
-    went = f"{counted(sent, 'message')} went out" if None not in out else "one moment"
+    went = "one moment" if seen.moments == 1 else "how many went out is not in the answers"
+    if None not in out:
+        went = f"{counted(sent, 'message')} went out"
     late = "; by its cursor all is acknowledged since the backlog was counted" if seen.backlog else ""
     return Cause(
         IDLE,
         Verdict.FINE,
         f"nothing waits; {went}{late}",
         topics=len(seen.dispatchers),
-        numbers=(("backlog", seen.backlog), ("out", sent)),
+        numbers=(("backlog", seen.backlog), *((("out", sent),) if None not in out else ())),
         fields=("msgBacklog", "msgOutCounter", *(("markDeletePosition", "lastConfirmedEntry") if late else ())),
     )
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from engine.bundles.algorithms import FlowLimits, flow_limits
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
-from engine.bundles.loads import topics_in
+from engine.bundles.columns import topics_in
 from engine.bundles.plan import shares_of
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPECIFIED_POSITIONS_DIVIDE
 from engine.lint.model import Attempt, Finding, NamespaceCase, Rule, Severity, World, cuts_of

@@ -6,10 +6,12 @@ Source: ``PartitionedProducerImpl`` and ``ProducerImpl`` of the Java client.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES, ProducerSettings
@@ -30,8 +32,7 @@ class OpenReason(Enum):
     PARTITION_ADDED = "the partition was added later"
 
 
-@dataclass(frozen=True, slots=True)
-class SendRate:
+class SendRate(Struct, frozen=True):
     """What a producer sends: messages a second of one size, with one key, with ``keys`` keys, or without.
 
     The keys are ``key-0``, ``key-1`` and so on, each as often as the others.
@@ -48,8 +49,7 @@ class SendRate:
         return (self.key,) if self.key is not None else tuple(f"key-{number}" for number in range(self.keys))
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionProducer:
+class PartitionProducer(Struct, frozen=True):
     """The producer of one partition inside a partitioned producer.
 
     ``connected`` is false while the partition is down: messages then wait, ``pending_msgs`` of ``pending_bytes``.
@@ -95,8 +95,7 @@ class PartitionProducer:
         return replace(self, connected=False)
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionedProducer:
+class PartitionedProducer(Struct, frozen=True):
     """A partitioned producer; ``number`` identifies it among those of its topic, ``partitions`` is the count it knows.
 
     ``router`` is None for a custom router. ``started`` maps each partition with a producer to it, in the order
@@ -140,8 +139,7 @@ class PartitionedProducer:
         return self.with_started(self.started[at].cut() for at in partitions if at in self.started)
 
 
-@dataclass(frozen=True, slots=True)
-class CreateStep:
+class CreateStep(Struct, frozen=True):
     """What creating a producer did. ``tried`` are the partitions asked for, in order; ``opened`` those it got.
 
     ``error`` is why the creation failed: then ``producer.state`` is Failed and nothing is left open.
@@ -154,8 +152,7 @@ class CreateStep:
     error: Rejection | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SendResult:
+class SendResult(Struct, frozen=True):
     """What became of one message.
 
     ``partition`` is the router's answer, also where it is refused. ``opened`` is set where this message opened the
@@ -171,8 +168,7 @@ class SendResult:
     cause: Rejection | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateResult:
+class UpdateResult(Struct, frozen=True):
     """The result of one check of the number of partitions.
 
     "not due": too early. "off": not configured, or the producer is not Ready. "failed": a new partition could not be
@@ -184,8 +180,7 @@ class UpdateResult:
     error: Rejection | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersState:
+class ProducersState(Struct, frozen=True):
     """The producers of a topic in the order of their creation, closed ones included; a number is a place in it.
 
     ``refused`` counts those that were not let in: the next one has the number of the last, and draws anew.
@@ -199,8 +194,7 @@ class ProducersState:
     refused: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
+class Created(Struct, frozen=True):
     """A producer was started, or not: then ``error`` is set and the producer is not kept."""
 
     number: int
@@ -210,8 +204,7 @@ class Created:
     error: Rejection | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """One message of one producer."""
 
     number: int
@@ -219,8 +212,7 @@ class Sent:
     result: SendResult
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
+class Updated(Struct, frozen=True):
     """A producer checked the number of partitions."""
 
     number: int
@@ -228,16 +220,14 @@ class Updated:
     result: UpdateResult
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnected:
+class Disconnected(Struct, frozen=True):
     """A producer lost its connection to a partition."""
 
     number: int
     partition: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reconnected:
+class Reconnected(Struct, frozen=True):
     """A producer reconnected to a partition and published waiting messages, or was refused with ``error``."""
 
     number: int
@@ -246,23 +236,20 @@ class Reconnected:
     error: Rejection | None
 
 
-@dataclass(frozen=True, slots=True)
-class Fenced:
+class Fenced(Struct, frozen=True):
     """A producer was fenced out by another one's ``ExclusiveWithFencing``."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True):
     """A producer was closed; ``lost_msgs`` waited in its queues."""
 
     number: int
     lost_msgs: int
 
 
-@dataclass(frozen=True, slots=True)
-class RateSet:
+class RateSet(Struct, frozen=True):
     """A producer sends at this rate from now on; ``opened`` partitions were opened for it."""
 
     number: int
@@ -270,8 +257,7 @@ class RateSet:
     opened: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """The rate of a producer reached partitions that it had not opened, as those that were added."""
 
     number: int
@@ -281,8 +267,7 @@ class Reached:
 ProducerEvent = Created | Sent | RateSet | Reached | Updated | Disconnected | Reconnected | Fenced | Closed
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersStep:
+class ProducersStep(Struct, frozen=True):
     """The state after a step, and what happened in it, in order."""
 
     state: ProducersState

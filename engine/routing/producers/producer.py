@@ -7,9 +7,10 @@ clients differ here in names, in the feature flag and in routing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.routing.clients import Message

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, gcd
@@ -18,6 +17,8 @@ from types import MappingProxyType
 from typing import Annotated, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engine.answer import about
@@ -84,8 +85,7 @@ def sends(producer: PartitionedProducer) -> Mapping[int, float]:
     return {at: rate.msgs_per_sec * share for at, share in parts.items()}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Flow:
+class Flow(Struct, frozen=True, eq=False):
     """What producers with a rate send: messages and bytes a second that each partition takes, (partitions,) float64.
 
     ``waiting`` is sent to partitions whose connection is lost, ``failing`` to those that could not be opened, in
@@ -148,8 +148,7 @@ def reached(state: ProducersState, number: int) -> ProducersState:
     return replace(state, topic=topic, producers=(*before, producer, *after))
 
 
-@dataclass(frozen=True, slots=True)
-class Burst:
+class Burst(Struct, frozen=True):
     """What a partition sees of one producer that goes round by batches.
 
     Where ``msgs`` is below 1, most visits bring nothing.

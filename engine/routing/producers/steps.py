@@ -7,9 +7,9 @@ to broker i mod ``brokers``: as even as a load manager can make it. A step is a 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.producer_limit import ProducerLimit
@@ -222,8 +222,7 @@ def close_producer(state: ProducersState, number: int) -> ProducersStep | Reject
     return ProducersStep(_with_producer(state, topic, closed), (Closed(number, lost_msgs),))
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerCounts:
+class ProducerCounts(Struct, frozen=True):
     """What producers cost the brokers now: objects, connections, and the partitions that have any producer."""
 
     producers: int

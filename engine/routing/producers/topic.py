@@ -8,16 +8,17 @@ that wait for exclusive access is not modelled: one that would have to wait is r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.producer_limit import NO_LIMIT, ProducerLimit, counts
 from engine.routing.producers.settings import AccessMode
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerProducer:
+class BrokerProducer(Struct, frozen=True):
     """One producer object of a broker; ``owner`` is the number of the partitioned producer it belongs to."""
 
     owner: int
@@ -25,8 +26,7 @@ class BrokerProducer:
     access_mode: AccessMode = "Shared"
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionedTopic:
+class PartitionedTopic(Struct, frozen=True):
     """A partitioned topic. ``connected`` has for each partition its producer objects in the order they came.
 
     ``failing`` maps a partition to the error that every attempt to connect to it gets. ``names_given`` counts the names

@@ -5,12 +5,13 @@ The language is that of ``reader`` and ``expectations``; commands are those of `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
+from engine.answer import about
 from engine.cluster.commands import Command, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline, navigate
@@ -81,28 +82,77 @@ SHIPPED_SCRIPTS: Final = (
 MAX_BYTES: Final = 4 * 1024 * 1024
 
 
+def _reasons(failures: tuple[Problem, ...]) -> list[str]:
+    return [failure.reason for failure in failures]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    met: Annotated[bool, about("Whether it is met.")]
+    found: Annotated[float | None, about("The number that came, null where none is expected.")]
+    instead: Annotated[str | None, about("What is there instead, null where it is met.")]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class ScriptStep:
-    """What one line of a script did.
+    """What one line of a script did; ``text`` is the command, the view's name or the expectation.
 
-    ``kind`` is say, do, select, view or expect; ``caption`` is the one in force and ``text`` the line's own words (the
-    command, the view's name, the expectation). ``selection`` is set for select.
-    ``rejection`` is why a command was refused, also where that was expected. ``failures`` say what did not go as the
-    script says; a run is fine when no step has one. Of an expectation, ``actual`` is the number that came (None where
-    none is expected) and ``instead`` says what is there where it is not met. The timeline is not in it: a script has up
-    to 10,000 lines, and each would keep a state of its own.
+    ``selection`` is set for select. ``failures`` say what did not go as the script says; a run is fine when no step has
+    one. The timeline is not in it: a script has up to 10,000 lines, and each would keep a state of its own.
     """
 
-    line: int
-    at_seconds: float
-    kind: Literal["say", "do", "select", "view", "expect"]
-    caption: str
-    text: str
+    line: Annotated[int, about("From 1.", 1)]
+    at_seconds: Annotated[float, about("Simulated seconds since the start.", 0)]
+    kind: Annotated[Literal["say", "do", "select", "view", "expect"], about("What it is.")]
+    caption: Annotated[str, about("The caption in force.")]
+    text: Annotated[str, about("Its own words.")]
     selection: Selection | None = None
-    rejection: Rejection | None = None
-    failures: tuple[Problem, ...] = ()
+    rejection: Annotated[
+        Rejection | None, about("Why a command was refused, also where that was expected.", key="refused")
+    ] = None
+    failures: Annotated[tuple[Problem, ...], about("What did not go as the script says.", form=_reasons)] = ()
     actual: float | None = None
     instead: str = ""
+
+    @property
+    def expected(
+        self,
+    ) -> Annotated[Expected | None, about("How an expectation came out, null where nothing is expected.")]:
+        return Expected(not self.failures, self.actual, self.instead or None) if self.kind == "expect" else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptDocument:
+    """What `ringside demo NAME --headless --json` prints: a script line by line, and how its expectations came out."""
+
+    FORMAT: ClassVar = "ringside.script/1"
+
+    script: Annotated[str, about("The file.")]
+    title: Annotated[str, about("Its first comment.")]
+    about: Annotated[str, about("The other comments before its start: what it shows.")]
+    expectations: Annotated[int, about("Lines that expect something.", 0)]
+    met: Annotated[int, about("Those that are met.", 0)]
+    failed_lines: Annotated[Sequence[int], about("Lines that failed, by number.", 1)]
+    steps: Annotated[Sequence[ScriptStep], about("Every line that did something.")]
+    view: Annotated[
+        Mapping[str, Any],
+        about("What the screen shows at the end: the document of the dashboard, of keys or of producers."),
+    ]
+
+
+def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str, Any]) -> ScriptDocument:
+    """How the script came out; ``view`` is the document of what the screen shows at the end."""
+    expected = [step for step in steps if step.kind == "expect"]
+    return ScriptDocument(
+        script=script.source,
+        title=script.title,
+        about=script.about,
+        expectations=len(expected),
+        met=sum(not step.failures for step in expected),
+        failed_lines=[step.line for step in steps if step.failures],
+        steps=steps,
+        view=view,
+    )
 
 
 def shipped_script(name: str) -> Script:

@@ -6,16 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar
 
-from engine.answer import about
+from engine.answer import about, extended
 from engine.balance.ahead.broker_changes import BrokerDeath, Landing, broker_dies, every_broker_dies
 from engine.balance.ahead.model import ShedStart
 from engine.errors import Rejection
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
 from engine.views.brokers.view import begun, usages_of
-
-FORMAT: Final = "ringside.broker-heirs/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,25 +163,22 @@ class BrokerHeirsDocument:
 
     gone: Annotated[
         Sequence[str], about("Brokers that die, one after the other; empty where every single failure is listed.")
-    ]
-    topics: Annotated[int, about("Topics that are interrupted.", 0)]
-    msgs_per_sec: Annotated[float, about("Messages a second of them, in and out.")]
-    unowned: Annotated[int, about("Bundles that no broker may own.", 0)]
-    heirs: Annotated[Sequence[BrokerHeir], about("The brokers that are left, the fullest afterwards first.")]
-    landings: Annotated[Sequence[LandingRow], about("Bundles in the order in which they are looked up.")]
+    ] = ()
+    topics: Annotated[int, about("Topics that are interrupted.", 0)] = 0
+    msgs_per_sec: Annotated[float, about("Messages a second of them, in and out.")] = 0.0
+    unowned: Annotated[int, about("Bundles that no broker may own.", 0)] = 0
+    heirs: Annotated[Sequence[BrokerHeir], about("The brokers that are left, the fullest afterwards first.")] = ()
+    landings: Annotated[Sequence[LandingRow], about("Bundles in the order in which they are looked up.")] = ()
     losses: Annotated[
         Sequence[BrokerLoss],
         about("Every single failure, the one that fills a broker most first; empty where some brokers are named."),
-    ]
+    ] = ()
 
 
 def broker_heirs_document(view: BrokerHeirsView) -> BrokerHeirsDocument:
-    return BrokerHeirsDocument(
-        gone=view.gone,
-        topics=view.topics,
-        msgs_per_sec=view.msgs_per_sec,
-        unowned=view.unowned,
-        heirs=view.heirs,
+    return extended(
+        BrokerHeirsDocument,
+        view,
         landings=[
             LandingRow(
                 broker=broker,
@@ -191,29 +186,9 @@ def broker_heirs_document(view: BrokerHeirsView) -> BrokerHeirsDocument:
                 topics=landing.stats.topics,
                 msgs_per_sec=landing.stats.msgs_per_sec,
                 destination=landing.destination,
-                chances=[Chance(broker=name, chance=chance) for name, chance in landing.chances.items()],
+                chances=[Chance(*chance) for chance in landing.chances.items()],
                 refusal=landing.refusal,
             )
             for broker, landing in view.landings
         ],
-        losses=[],
     )
-
-
-def broker_losses_document(losses: Sequence[BrokerLoss]) -> BrokerHeirsDocument:
-    return BrokerHeirsDocument(
-        gone=[],
-        topics=0,
-        msgs_per_sec=0.0,
-        unowned=0,
-        heirs=[],
-        landings=[],
-        losses=losses,
-    )
-
-
-def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    """Replace infinite and NaN values by None, since JSON has neither."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
-    }

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Annotated, Any, ClassVar
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from engine.answer import about, extended
+from engine.answer import FLAT, about, extended
 from engine.balance.settings import BalanceSettings
 from engine.bundles.curve import FlowCurve
-from engine.bundles.occupancy import CountedOccupancy, ExpectedOccupancy
+from engine.bundles.occupancy import CountedOccupancy
 from engine.bundles.plan import LoadManager
-from engine.bundles.sizing import BundlesNeeded
 from engine.config import SplitAlgorithmName
-from engine.documents import document
 from engine.errors import Rejection
-from engine.views.bundles.model import AttemptRow, BalanceFrame, BalanceView, LoopRow, MeasureRow, TreeRow
+from engine.views.bundles.model import AttemptRow, BalanceView, BundleRow, LoopRow, TreeRow
 from engine.views.bundles.view import balance_frame
 from engine.views.bundles.words import curve_texts
 
@@ -29,18 +26,6 @@ class CycleSettings(BalanceSettings, frozen=True, kw_only=True):
     loadBalancerNamespaceBundleSplitConditionHitCountThreshold: Annotated[
         int, about("One hit more than this in a row makes a split.")
     ]
-
-
-class BundleRow(Struct, frozen=True):
-    bundle: Annotated[str, about("The bundle.")]
-    broker: Annotated[str | None, about("Its owner, null where nobody has it.")]
-    topics: Annotated[int, about("Topics in it, assumed ones among them.", 0)]
-    sessions: Annotated[int, about("Producers and consumers.", 0)]
-    msgs_per_sec: Annotated[float | None, about("Messages per second, in and out; null where a topic lacks rates.", 0)]
-    bytes_per_sec: Annotated[float | None, about("Bytes per second, in and out; null where a topic lacks rates.", 0)]
-    nearest_limit: Annotated[MeasureRow, about("The number that is nearest to its limit.")]
-    over: Annotated[bool, about("Whether it is above a limit.")]
-    since_cycle: Annotated[int, about("The cycle that made it, 0 for the start.", 0)]
 
 
 class HottestBundle(Struct, frozen=True):
@@ -61,20 +46,6 @@ class TreeDocument(Struct, frozen=True):
     empty_bundles: Annotated[int, about("Bundles without a topic at the end.", 0)]
     hottest: Annotated[HottestBundle, about("The busiest bundle at the end.")]
     after: Annotated[Sequence[BundleRow], about("The bundles after the last cycle, ascending.")]
-
-
-class Counted(Struct, frozen=True):
-    """Topics counted in bundles and on brokers."""
-
-    topics: Annotated[int, about("Topics that are in a bundle.", 0)]
-    per_bundle: Annotated[Mapping[str, int], about("Topics by range.", 0)]
-    per_broker: Annotated[Mapping[str, int], about("Topics by broker.", 0)]
-    empty_bundles: Annotated[int, about("Bundles without a topic.", 0)]
-    idle_brokers: Annotated[Sequence[str], about("Brokers without a topic.")]
-    fullest_bundle: Annotated[int, about("Topics in the fullest bundle.", 0)]
-    fullest_broker: Annotated[int, about("Topics of the fullest broker.", 0)]
-    unplaced: Annotated[Sequence[str], about("Topics in no bundle.")]
-    expected: Annotated[ExpectedOccupancy, about("What chance does with as many topics in equal bundles, on average.")]
 
 
 class NotCounted(Struct, frozen=True):
@@ -109,7 +80,7 @@ class BundlesDocument(Struct, frozen=True):
     next_attempt: Annotated[AttemptRow | None, about("The first attempt of any outcome, null for none.")]
     now: Annotated[Sequence[BundleRow], about("The bundles now, ascending.")]
     trees: Annotated[Sequence[TreeDocument], about("Each algorithm, the configured one among them.")]
-    occupancy: Annotated[Counted | NotCounted, about("How topics are spread now, or why that is unknown.")]
+    occupancy: Annotated[CountedOccupancy | NotCounted, about("How topics are spread now, or why that is unknown.")]
     bundles_needed: Annotated[
         int | None, about("How many bundles would keep the brokers even, null where none does.", 1)
     ]
@@ -123,31 +94,22 @@ def balance_document(view: BalanceView) -> BundlesDocument:
     Rates are msg/s and bytes/s, times are seconds from now. O(attempts + bundles).
     """
     configured = view.configured
-    split, attempt = configured.next_split(), configured.next_attempt()
-    return BundlesDocument(
-        namespace=view.namespace,
-        release=view.release,
+    return extended(
+        BundlesDocument,
+        view,
         load_manager=view.question.load_manager,
-        brokers=view.brokers,
         cycles=view.question.cycles,
         growth_per_cycle=view.question.growth_per_cycle,
         intervals=_cycle_settings(view),
-        bundles=view.bundles,
-        topics=view.topics,
-        assumed_topics=view.assumed_topics,
-        msgs_per_sec=view.msgs_per_sec,
-        bytes_per_sec=view.bytes_per_sec,
         decides=not view.idle,
         why_not=view.idle or None,
         algorithm=configured.algorithm,
-        next_split=split,
-        next_attempt=attempt,
-        now=_rows(balance_frame(view, configured.algorithm, 0)),
+        next_split=configured.next_split(),
+        next_attempt=configured.next_attempt(),
+        now=balance_frame(view, configured.algorithm, 0).leaves,
         trees=[_tree(view, tree) for tree in view.trees],
-        occupancy=_occupancy(view.occupancy),
+        occupancy=NotCounted(view.occupancy) if isinstance(view.occupancy, Rejection) else view.occupancy,
         bundles_needed=view.needed.bundles or None,
-        bad_topics=view.bad_topics,
-        problems=view.problems,
     )
 
 
@@ -164,77 +126,23 @@ def _cycle_settings(view: BalanceView) -> CycleSettings:
 
 
 def _tree(view: BalanceView, tree: TreeRow) -> TreeDocument:
-    last = balance_frame(view, tree.algorithm, view.question.cycles)
-    return TreeDocument(
-        algorithm=tree.algorithm,
-        configured=tree.configured,
+    return extended(
+        TreeDocument,
+        tree,
         splits=len(tree.splits),
-        attempts=tree.attempts,
-        loops=tree.loops,
-        empty_bundles=tree.empty_bundles,
-        hottest=HottestBundle(bundle=tree.hottest, msgs_per_sec=tree.hottest_msgs_per_sec),
-        after=_rows(last),
+        hottest=HottestBundle(tree.hottest, tree.hottest_msgs_per_sec),
+        after=balance_frame(view, tree.algorithm, view.question.cycles).leaves,
     )
 
 
-def _rows(frame: BalanceFrame) -> list[BundleRow]:
-    return [
-        BundleRow(
-            bundle=row.range_text,
-            broker=row.broker or None,
-            topics=row.topics,
-            sessions=row.sessions,
-            msgs_per_sec=row.msgs_per_sec,
-            bytes_per_sec=row.bytes_per_sec,
-            nearest_limit=row.nearest,
-            over=row.over,
-            since_cycle=row.born_in,
-        )
-        for row in frame.leaves
-    ]
+class CurveDocument(Struct, frozen=True):
+    """What `ringside forecast --curve --json` prints: the traffic of a bundle's topics along the hash axis."""
 
+    FORMAT: ClassVar = "ringside.curve/1"
 
-def _occupancy(occupancy: CountedOccupancy | Rejection) -> Counted | NotCounted:
-    return NotCounted(occupancy) if isinstance(occupancy, Rejection) else counted_document(occupancy)
+    namespace: Annotated[str, about("tenant/namespace.")]
+    curve: Annotated[FlowCurve, FLAT]
 
-
-def counted_document(occupancy: CountedOccupancy) -> Counted:
-    """Topics counted in bundles and on brokers, and what chance would do."""
-    return Counted(
-        topics=occupancy.topics,
-        per_bundle={str(bundle): count for bundle, count in zip(occupancy.bundles, occupancy.per_bundle, strict=True)},
-        per_broker=dict(occupancy.per_broker),
-        empty_bundles=occupancy.empty_bundles,
-        idle_brokers=occupancy.idle_brokers,
-        fullest_bundle=occupancy.fullest_bundle,
-        fullest_broker=occupancy.fullest_broker,
-        unplaced=occupancy.unplaced,
-        expected=occupancy.expected,
-    )
-
-
-def needed_document(needed: BundlesNeeded) -> dict[str, Any]:
-    """How many bundles it takes, the bounds, and the table of other numbers beside it."""
-    return {
-        "bundles": needed.bundles,
-        "max_over_mean": needed.max_over_mean,
-        "idle_share": needed.idle_share,
-        "governed_by": needed.governed_by,
-        "within_maximum": needed.within_maximum,
-        "expected": document(needed.expected),
-        "table": [document(row) for row in needed.table],
-        "explanation": list(needed.explanation),
-    }
-
-
-def curve_document(curve: FlowCurve) -> dict[str, Any]:
-    """A curve with its points along the hash axis, limits, cuts and sentences."""
-    return asdict(replace(curve, points=(), idle=())) | {
-        "bundle": str(curve.bundle),
-        "points": [asdict(point) for point in curve.points],
-        "cuts": [asdict(cut) for cut in curve.cuts],
-        "positions": list(curve.positions),
-        "idle": list(curve.idle),
-        "problems": [structs.asdict(problem) for problem in curve.problems],
-        "sentences": list(curve_texts(curve)),
-    }
+    @property
+    def sentences(self) -> Annotated[tuple[str, ...], about("What it says; the first one is the outcome.")]:
+        return curve_texts(self.curve)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from engine.balance.limits import BundleStats, SplitReason, limit_measures
 from engine.balance.splitting.model import Attempt, Balance, BalanceCycle, BalanceVerdict, BundleLoad
-from engine.balance.splitting.start import BalancedTopic
-from engine.balance.splitting.topics import TopicColumns
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.plan import LoadManager
 from engine.config import SplitAlgorithmName
@@ -105,7 +103,6 @@ class _Tree:
     owners: Mapping[BundleRange, str] = field(default_factory=dict)
     seen: Mapping[BundleRange, BundleLoad] = field(default_factory=dict)
     verdicts: Mapping[str, BalanceVerdict] = field(default_factory=dict)
-    starts: tuple[list[int], list[BalancedTopic]] = field(default_factory=lambda: ([], []))
     interval: int = 0
     unrated: Sequence[int] = ()
 
@@ -130,9 +127,6 @@ class _Tree:
             tree.owners = dict(this.owners)
             tree.seen = {load.bundle: load for load in this.loads}
             tree.verdicts = _last_verdicts(this)
-        if not isinstance(start.topics, TopicColumns):
-            topics = sorted(start.topics, key=lambda topic: topic.load.hash)
-            tree.starts = ([topic.load.hash for topic in topics], topics)
         return tree
 
     def rows(self) -> Iterator[BundleRow]:
@@ -179,21 +173,7 @@ class _Tree:
         )
 
     def _stats(self, bundle: BundleRange, name: str) -> BundleStats:
-        columns = self.balance.start.topics
-        if isinstance(columns, TopicColumns):
-            return BundleStats(name, *columns.sums_by_hash(bundle, self.interval))
-        hashes, topics = self.starts
-        count = producers = consumers = 0
-        rates = [0.0, 0.0, 0.0, 0.0]
-        for topic in _between(hashes, topics, bundle):
-            load = topic.load_at(self.interval)
-            count, producers, consumers = count + 1, producers + topic.producers, consumers + topic.consumers
-            if load.has_stats:
-                rates[0] += load.msg_rate_in
-                rates[1] += load.msg_rate_out
-                rates[2] += load.throughput_in_bytes_per_sec
-                rates[3] += load.throughput_out_bytes_per_sec
-        return BundleStats(name, count, producers, consumers, *rates)
+        return BundleStats(name, *self.balance.start.topics.sums_by_hash(bundle, self.interval))
 
 
 def _last_verdicts(cycle: BalanceCycle) -> dict[str, BalanceVerdict]:
@@ -205,10 +185,3 @@ def _last_verdicts(cycle: BalanceCycle) -> dict[str, BalanceVerdict]:
             before = run.verdicts
             last.update((verdict.bundle, verdict) for verdict in before)
     return last
-
-
-def _between(hashes: Sequence[int], topics: Sequence[BalancedTopic], bundle: BundleRange) -> Iterator[BalancedTopic]:
-    at = bisect_left(hashes, bundle.lower)
-    while at < len(topics) and bundle.includes(hashes[at]):
-        yield topics[at]
-        at += 1

@@ -60,32 +60,34 @@ class BundleRow:
     ``verdict`` is in words, "" without one.
     """
 
-    range_text: str
+    range_text: Annotated[str, about("The bundle.", key="bundle")]
     lower: int
     upper: int
     depth: int
     last_of: tuple[bool, ...]
-    broker: str
-    topics: int
-    sessions: int
-    msgs_per_sec: float | None
-    bytes_per_sec: float | None
+    broker: Annotated[str, about("Its owner, null where nobody has it.", null="")]
+    topics: Annotated[int, about("Topics in it, assumed ones among them.", 0)]
+    sessions: Annotated[int, about("Producers and consumers.", 0)]
+    msgs_per_sec: Annotated[float | None, about("Messages per second, in and out; null where a topic lacks rates.", 0)]
+    bytes_per_sec: Annotated[float | None, about("Bytes per second, in and out; null where a topic lacks rates.", 0)]
     measures: tuple[MeasureRow, ...]
     seen_msgs_per_sec: float | None
     samples: int
-    born_in: int
+    born_in: Annotated[int, about("The cycle that made it, 0 for the start.", 0, key="since_cycle")]
     split_in: int
     split_reason: SplitReason
     hits: int
     verdict: str
 
     @property
-    def nearest(self) -> MeasureRow:
+    def nearest(
+        self,
+    ) -> Annotated[MeasureRow, about("The number that is nearest to its limit.", key="nearest_limit")]:
         """The measure with the largest share of its limit; of equals the first."""
         return max(self.measures, key=lambda measure: measure.share)
 
     @property
-    def over(self) -> bool:
+    def over(self) -> Annotated[bool, about("Whether it is above a limit.")]:
         """Whether a decider finds it above a limit; a bundle with fewer than two loaded topics is never considered."""
         return self.topics > 1 and any(measure.measured > measure.limit for measure in self.measures)
 

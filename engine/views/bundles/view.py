@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -15,12 +14,11 @@ from engine.balance.splitting.loops import Loop
 from engine.balance.splitting.model import Attempt, Balance
 from engine.balance.splitting.modular import why_no_run
 from engine.balance.splitting.start import BalanceStart, balance_start
-from engine.balance.splitting.topics import TopicColumns, loads_at
+from engine.balance.splitting.topics import TopicColumns
 from engine.bundles.algorithms import flow_limits
 from engine.bundles.boundaries import parse_range
 from engine.bundles.columns import LoadColumns, sum_in_order
 from engine.bundles.curve import FlowCurve, FlowRule, flow_curve
-from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import EVEN_ENOUGH, bundles_needed
 from engine.cluster.bundles import RATES_UNKNOWN, lacking_rates, listed_numbers, topic_loads
@@ -113,7 +111,7 @@ def curve_after(
     start = tree.balance.start
 
     def compute() -> FlowCurve | Rejection:
-        return _curve(loads_at(start.topics, interval), range_text, start, rule)
+        return _curve(start.topics.loads_at(interval), range_text, start, rule)
 
     return _curves.get((start.topics, start.settings), (interval, range_text, rule), compute)
 
@@ -129,17 +127,16 @@ def curve_of(state: ClusterState, namespace: str, range_text: str, rule: FlowRul
     )
     if isinstance(view, Rejection):
         return view
-    curve = _curve(loads_at(view.topics, 0), range_text, view, rule)
+    curve = _curve(view.topics.loads_at(0), range_text, view, rule)
     if isinstance(curve, Rejection):
         return curve
     return replace(curve, problems=(*view.problems, *curve.problems), bad_topics=view.bad_topics)
 
 
-def _curve(loads: Sequence[TopicLoad], range_text: str, start: BalanceStart, rule: FlowRule) -> FlowCurve | Rejection:
+def _curve(loads: LoadColumns, range_text: str, start: BalanceStart, rule: FlowRule) -> FlowCurve | Rejection:
     piece = parse_range(range_text)
     if isinstance(piece, Rejection):
         return piece
-    assert isinstance(loads, LoadColumns), "a start from columns stays in columns"
     return flow_curve(piece, loads, flow_limits(start.settings), rule)
 
 
@@ -180,7 +177,6 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
     trees_ahead = forecast(start, question.cycles)
     if isinstance(trees_ahead, Rejection):
         return trees_ahead
-    assert isinstance(start.topics, TopicColumns), "a start from columns stays in columns"
     loads = start.topics.loads
     msgs_per_sec, bytes_per_sec = map(sum_in_order, loads.flow)
     unrated = _unrated(state, namespace)

@@ -29,23 +29,21 @@ Presence = Literal["both", "appeared", "vanished"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SubscriptionDifference:
-    """One subscription in two states. Without one of them there is no verdict, and ``rows`` are empty.
+    """One subscription in two states. Without one of them there is no verdict, and ``rows`` are empty."""
 
-    ``came`` and ``left`` are consumers; ``renamed`` pairs of these that are likely one. ``noun`` says what ``verdict``
-    counts; ``rows`` are partitions (of Key_Shared known keys), those with most traffic first.
-    """
-
-    key: str
-    namespace: str
+    key: Annotated[str, about("Its key.")]
+    namespace: Annotated[str, about("Its namespace.")]
     topics: Sequence[str]
-    type: ComparedType
-    presence: Presence
-    noun: Noun
-    verdict: Verdict | None
-    came: tuple[str, ...]
-    left: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
-    rows: Sequence[HandoverRow]
+    type: Annotated[ComparedType, about("Its type.")]
+    presence: Annotated[Presence, about("Where it is.")]
+    noun: Annotated[Noun, about("What its verdict counts.")]
+    verdict: Annotated[Verdict | None, about("The verdict; null where it is on one side only.")]
+    came: Annotated[tuple[str, ...], about("Consumers in B only.", key="consumers_came")]
+    left: Annotated[tuple[str, ...], about("Consumers in A only.", key="consumers_left")]
+    renamed: Annotated[
+        tuple[tuple[str, str], ...], about("Pairs of those that are likely one consumer.", key="consumers_renamed")
+    ]
+    rows: Annotated[Sequence[HandoverRow], about("What changes hands, busiest first.", key="handovers")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,36 +66,6 @@ class BundlesDifference:
     boundaries_new: Annotated[tuple[int, ...], about("Boundaries of B only.", 0)]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class DifferenceView:
-    """``before`` and ``after`` name the sides. Topics are counted in full names of topics, not of partitions."""
-
-    before: str
-    after: str
-    release_before: str
-    release_after: str
-    settings: tuple[SettingDifference, ...]
-    topics_appeared: tuple[str, ...]
-    topics_vanished: tuple[str, ...]
-    topics_renamed: tuple[tuple[str, str], ...]
-    bundles: tuple[BundlesDifference, ...]
-    subscriptions: tuple[SubscriptionDifference, ...]
-    reported: tuple[Change, ...] | None = None
-    """Differences between what brokers reported; None where they reported no topic that is on both sides."""
-    namespaces: Mapping[str, str] = field(default_factory=dict)
-    """Namespaces of A that are compared under the name of one of B."""
-
-    @property
-    def alone(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Namespaces whose subscriptions are all on one side: those of A, and those of B."""
-        kept = {one.namespace for one in self.subscriptions if one.presence == "both"}
-        gone, came = (
-            tuple(sorted({one.namespace for one in self.subscriptions if one.presence == where} - kept))
-            for where in ("vanished", "appeared")
-        )
-        return gone, came
-
-
 @dataclass(frozen=True, slots=True)
 class Sums:
     """Over all subscriptions that are on both sides; ``items`` counts only partitions, of them ``moved``."""
@@ -116,6 +84,81 @@ class Sums:
     max_over_mean: Annotated[float, about("The largest max/mean of B, by items.")]
     max_over_mean_rate: Annotated[float | None, about("The same by messages; null where one is not known.")]
     worse: Annotated[int, about("Subscriptions whose verdict is worse.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedChange(Change):
+    text: Annotated[str, about("The change as a sentence.")] = ""
+
+
+def _reported(changes: tuple[Change, ...] | None) -> list[ReportedChange] | None:
+    if changes is None:
+        return None
+    return [extended(ReportedChange, change, text=change_text(change)) for change in changes]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DifferenceView:
+    """Two states side by side. Topics are counted in full names of topics, not of partitions."""
+
+    FORMAT: ClassVar = "ringside.diff/1"
+
+    before: Annotated[str, about("What A is.")]
+    after: Annotated[str, about("What B is.")]
+    release_before: Annotated[str, about("Pulsar version of A.")]
+    release_after: Annotated[str, about("Pulsar version of B.")]
+    settings: Annotated[tuple[SettingDifference, ...], about("Settings that differ, as broker.conf has them.")]
+    topics_appeared: Annotated[tuple[str, ...], about("Topics in B only.")]
+    topics_vanished: Annotated[tuple[str, ...], about("Topics in A only.")]
+    topics_renamed: Annotated[tuple[tuple[str, str], ...], about("Pairs of those that are likely one topic.")]
+    bundles: Annotated[tuple[BundlesDifference, ...], about("Namespaces whose bundles differ.")]
+    subscriptions: Annotated[tuple[SubscriptionDifference, ...], about("Every subscription of either side.")]
+    reported: Annotated[
+        tuple[Change, ...] | None,
+        about(
+            "What brokers reported otherwise, where both sides hold what they reported of one topic; else null.",
+            form=_reported,
+        ),
+    ] = None
+    namespaces: Annotated[
+        Mapping[str, str],
+        about("Namespaces of A that are compared under the name of one of B, which has their topics."),
+    ] = field(default_factory=dict)
+
+    @property
+    def alone(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Namespaces whose subscriptions are all on one side: those of A, and those of B."""
+        kept = {one.namespace for one in self.subscriptions if one.presence == "both"}
+        gone, came = (
+            tuple(sorted({one.namespace for one in self.subscriptions if one.presence == where} - kept))
+            for where in ("vanished", "appeared")
+        )
+        return gone, came
+
+    @property
+    def sums(self) -> Annotated[Sums, about("Sums over the Failover subscriptions that are on both sides.")]:
+        """The sums, as far as there are verdicts: appeared and vanished are topics."""
+        judged = [subscription.verdict for subscription in self.subscriptions if subscription.verdict is not None]
+        failover = [
+            subscription.verdict
+            for subscription in self.subscriptions
+            if subscription.verdict is not None and subscription.noun == PARTITION
+        ]
+        ratios = [ratio for verdict in judged if (ratio := verdict.after.max_over_mean_rate) is not None]
+        return Sums(
+            items=sum(verdict.items for verdict in failover),
+            moved=sum(verdict.moved for verdict in failover),
+            least=sum(verdict.least for verdict in failover),
+            msgs_per_sec=total(verdict.msgs_per_sec for verdict in failover),
+            bytes_per_sec=total(verdict.bytes_per_sec for verdict in failover),
+            unacked_at_risk=total(verdict.unacked_at_risk for verdict in failover),
+            appeared=len(self.topics_appeared),
+            vanished=len(self.topics_vanished),
+            idle=sum(verdict.after.idle for verdict in judged),
+            max_over_mean=max((verdict.after.max_over_mean for verdict in judged), default=0.0),
+            max_over_mean_rate=None if len(ratios) < len(judged) else max(ratios, default=0.0),
+            worse=sum(verdict.judgement == "worse" for verdict in judged),
+        )
 
 
 def difference_view(
@@ -146,31 +189,6 @@ def difference_view(
         topics_renamed=renamed(vanished, appeared),
         bundles=_bundles(before, after),
         subscriptions=tuple(differences),
-    )
-
-
-def sums_of(view: DifferenceView) -> Sums:
-    """The sums, as far as there are verdicts: appeared and vanished are topics."""
-    judged = [subscription.verdict for subscription in view.subscriptions if subscription.verdict is not None]
-    failover = [
-        subscription.verdict
-        for subscription in view.subscriptions
-        if subscription.verdict is not None and subscription.noun == PARTITION
-    ]
-    ratios = [ratio for verdict in judged if (ratio := verdict.after.max_over_mean_rate) is not None]
-    return Sums(
-        items=sum(verdict.items for verdict in failover),
-        moved=sum(verdict.moved for verdict in failover),
-        least=sum(verdict.least for verdict in failover),
-        msgs_per_sec=total(verdict.msgs_per_sec for verdict in failover),
-        bytes_per_sec=total(verdict.bytes_per_sec for verdict in failover),
-        unacked_at_risk=total(verdict.unacked_at_risk for verdict in failover),
-        appeared=len(view.topics_appeared),
-        vanished=len(view.topics_vanished),
-        idle=sum(verdict.after.idle for verdict in judged),
-        max_over_mean=max((verdict.after.max_over_mean for verdict in judged), default=0.0),
-        max_over_mean_rate=None if len(ratios) < len(judged) else max(ratios, default=0.0),
-        worse=sum(verdict.judgement == "worse" for verdict in judged),
     )
 
 
@@ -332,83 +350,3 @@ def reported_between(before: Snapshot, after: Snapshot, subscription: str | None
         return None
     changes = changes_between(before, after)
     return tuple(change for change in changes if subscription in (None, change.subscription))
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedChange(Change):
-    text: Annotated[str, about("The change as a sentence.")] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriptionRow:
-    key: Annotated[str, about("Its key.")]
-    namespace: Annotated[str, about("Its namespace.")]
-    type: Annotated[ComparedType, about("Its type.")]
-    presence: Annotated[Presence, about("Where it is.")]
-    noun: Annotated[Noun, about("What its verdict counts.")]
-    verdict: Annotated[Verdict | None, about("The verdict; null where it is on one side only.")]
-    consumers_came: Annotated[Sequence[str], about("Consumers in B only.")]
-    consumers_left: Annotated[Sequence[str], about("Consumers in A only.")]
-    consumers_renamed: Annotated[Sequence[tuple[str, str]], about("Pairs of those that are likely one consumer.")]
-    handovers: Annotated[Sequence[HandoverRow], about("What changes hands, busiest first.")]
-
-
-@dataclass(frozen=True, slots=True)
-class DiffDocument:
-    """Two states side by side."""
-
-    FORMAT: ClassVar = "ringside.diff/1"
-
-    before: Annotated[str, about("What A is.")]
-    after: Annotated[str, about("What B is.")]
-    reported: Annotated[
-        Sequence[ReportedChange] | None,
-        about("What brokers reported otherwise, where both sides hold what they reported of one topic; else null."),
-    ]
-    namespaces: Annotated[
-        Mapping[str, str],
-        about("Namespaces of A that are compared under the name of one of B, which has their topics."),
-    ]
-    release_before: Annotated[str, about("Pulsar version of A.")]
-    release_after: Annotated[str, about("Pulsar version of B.")]
-    sums: Annotated[Sums, about("Sums over the Failover subscriptions that are on both sides.")]
-    settings: Annotated[Sequence[SettingDifference], about("Settings that differ, as broker.conf has them.")]
-    topics_appeared: Annotated[Sequence[str], about("Topics in B only.")]
-    topics_vanished: Annotated[Sequence[str], about("Topics in A only.")]
-    topics_renamed: Annotated[Sequence[tuple[str, str]], about("Pairs of those that are likely one topic.")]
-    bundles: Annotated[Sequence[BundlesDifference], about("Namespaces whose bundles differ.")]
-    subscriptions: Annotated[Sequence[SubscriptionRow], about("Every subscription of either side.")]
-
-
-def difference_document(view: DifferenceView) -> DiffDocument:
-    return DiffDocument(
-        before=view.before,
-        after=view.after,
-        reported=None
-        if view.reported is None
-        else [extended(ReportedChange, change, text=change_text(change)) for change in view.reported],
-        namespaces=view.namespaces,
-        release_before=view.release_before,
-        release_after=view.release_after,
-        sums=sums_of(view),
-        settings=view.settings,
-        topics_appeared=view.topics_appeared,
-        topics_vanished=view.topics_vanished,
-        topics_renamed=view.topics_renamed,
-        bundles=view.bundles,
-        subscriptions=[
-            SubscriptionRow(
-                key=subscription.key,
-                namespace=subscription.namespace,
-                type=subscription.type,
-                presence=subscription.presence,
-                noun=subscription.noun,
-                verdict=subscription.verdict,
-                consumers_came=subscription.came,
-                consumers_left=subscription.left,
-                consumers_renamed=subscription.renamed,
-                handovers=subscription.rows,
-            )
-            for subscription in view.subscriptions
-        ],
-    )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from engine.answer import about
+from engine.answer import about, extended
 from engine.cluster.commands import KillConsumer
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import dispatch_order
@@ -285,43 +285,25 @@ class HeirsDocument:
 
     subscription: Annotated[str, about("Key of the subscription.")]
     noun: Annotated[Noun, about("What items are.")]
-    gone: Annotated[Sequence[str], about("Consumers that go, all at once; empty where every single failure is listed.")]
-    verdict: Annotated[Verdict | None, about("The verdict on the loss.")]
-    heirs: Annotated[Sequence[HeirRow], about("Consumers that get more, the one with most messages afterwards first.")]
-    handovers: Annotated[Sequence[HandoverRow], about("What changes hands, busiest first.")]
+    gone: Annotated[
+        Sequence[str], about("Consumers that go, all at once; empty where every single failure is listed.")
+    ] = ()
+    verdict: Annotated[Verdict | None, about("The verdict on the loss.")] = None
+    heirs: Annotated[
+        Sequence[HeirRow], about("Consumers that get more, the one with most messages afterwards first.")
+    ] = ()
+    handovers: Annotated[Sequence[HandoverRow], about("What changes hands, busiest first.")] = ()
     now: Annotated[
         EvennessNow | None, about("The state before any of the losses; null where the loss of some is shown.")
-    ]
+    ] = None
     losses: Annotated[
         Sequence[LossRow], about("Every single failure, the worst first; empty where consumers were named.")
-    ]
+    ] = ()
 
 
 def heirs_document(view: HeirsView) -> HeirsDocument:
-    return HeirsDocument(
-        subscription=view.subscription,
-        noun=view.noun,
-        gone=view.gone,
-        verdict=view.verdict,
-        heirs=view.heirs,
-        handovers=view.rows,
-        now=None,
-        losses=[],
-    )
+    return extended(HeirsDocument, view, handovers=view.rows)
 
 
 def losses_document(view: LossesView) -> HeirsDocument:
-    return HeirsDocument(
-        subscription=view.subscription,
-        noun=view.noun,
-        gone=[],
-        verdict=None,
-        heirs=[],
-        handovers=[],
-        now=EvennessNow(
-            items=view.items,
-            max_over_mean=view.max_over_mean,
-            max_over_mean_rate=view.max_over_mean_rate,
-        ),
-        losses=view.rows,
-    )
+    return extended(HeirsDocument, view, now=extended(EvennessNow, view), losses=view.rows)

@@ -24,12 +24,7 @@ from engine.keyshared.admission import uses_classic_dispatcher
 from engine.keyshared.bulk import slots_bulk
 from engine.names import NON_PERSISTENT, has_blank_ends
 from engine.releases import CURRENT_RELEASE, Release
-from engine.views.comparing.difference import (
-    DiffDocument,
-    DifferenceView,
-    difference_document,
-    difference_view,
-)
+from engine.views.comparing.difference import DifferenceView, difference_view
 from engine.views.comparing.upgrade_rows import CHANGES, RULES, SETTINGS, About, Ask
 from engine.views.keys.moves import key_moves
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
@@ -139,19 +134,27 @@ class LoadHere:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UpgradeView:
-    """``difference`` has the owners that change, with the settings as they are in force here.
+    """The same state under another release."""
 
-    ``load`` is None without load reports, or where a release refuses the strategy.
-    """
+    FORMAT: ClassVar = "ringside.upgrade/2"
 
-    source: str
-    before: str
-    after: str
-    rows: tuple[UpgradeRow, ...]
-    keys: tuple[KeysHere, ...]
-    gaps: tuple[GapHere, ...]
-    load: LoadHere | None
-    difference: DifferenceView
+    source: Annotated[str, about("Where the state is from.")]
+    before: Annotated[str, about("Pulsar version of the state.")]
+    after: Annotated[str, about("Pulsar version that is asked about.")]
+    rows: Annotated[tuple[UpgradeRow, ...], about("Everything that changes: rules, settings, faults and answers.")]
+    keys: Annotated[
+        tuple[KeysHere, ...],
+        about("Key_Shared subscriptions whose keys get other owners or are kept in order in another way."),
+    ]
+    gaps: Annotated[tuple[GapHere, ...], about("Key_Shared subscriptions whose slots without an owner change.")]
+    load: Annotated[
+        LoadHere | None,
+        about(
+            "Shedding ahead by either release, with the loads that brokers reported; null without load reports, or"
+            " where a release refuses the strategy."
+        ),
+    ]
+    difference: Annotated[DifferenceView, about("Owners that change, as in ringside.diff/1.")]
 
     def of_kind(self, *kinds: ChangeKind) -> tuple[UpgradeRow, ...]:
         return tuple(row for row in self.rows if row.kind in kinds)
@@ -366,38 +369,3 @@ def _gaps(before: ClusterState, after: ClusterState) -> tuple[GapHere, ...]:
         unowned = int((now.known.owners < 0).sum())
         gaps.append(GapHere(subscription.key, was.gaps.slot_count, now.gaps.slot_count, unowned))
     return tuple(gaps)
-
-
-@dataclass(frozen=True, slots=True)
-class UpgradeDocument:
-    """The same state under another release."""
-
-    FORMAT: ClassVar = "ringside.upgrade/2"
-
-    source: Annotated[str, about("Where the state is from.")]
-    before: Annotated[str, about("Pulsar version of the state.")]
-    after: Annotated[str, about("Pulsar version that is asked about.")]
-    rows: Annotated[Sequence[UpgradeRow], about("Everything that changes: rules, settings, faults and answers.")]
-    keys: Annotated[
-        Sequence[KeysHere],
-        about("Key_Shared subscriptions whose keys get other owners or are kept in order in another way."),
-    ]
-    gaps: Annotated[Sequence[GapHere], about("Key_Shared subscriptions whose slots without an owner change.")]
-    load: Annotated[
-        LoadHere | None,
-        about("Shedding ahead by either release, with the loads that brokers reported; null without load reports."),
-    ]
-    difference: Annotated[DiffDocument, about("Owners that change, as in ringside.diff/1.")]
-
-
-def upgrade_document(view: UpgradeView) -> UpgradeDocument:
-    return UpgradeDocument(
-        source=view.source,
-        before=view.before,
-        after=view.after,
-        rows=view.rows,
-        keys=view.keys,
-        gaps=view.gaps,
-        load=view.load,
-        difference=difference_document(view.difference),
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 from msgspec import Struct
@@ -26,49 +26,45 @@ from engine.errors import Rejection
 from engine.memo import LazyRows
 from engine.views.failover.tree import EMPTY, hashed_topics, loads_by_hash
 
+_MSGS: Final = about("Messages per second, in and out; null where a topic of the bundle lacks them.")
+_BYTES: Final = about("Bytes per second, in and out; null where a topic of the bundle lacks them.")
+
 
 @dataclass(frozen=True, slots=True)
 class SplitPiece:
-    """One child of a split: ``[lower, upper)`` with its contents.
+    """One child of a split: ``[lower, upper)`` with its contents."""
 
-    ``rate_share`` is its part of the parent's messages per second; 0.0 when the parent has none. Rates are None where
-    the statistics of a topic in the parent lack one.
-    """
-
-    range_text: str
-    lower: int
-    upper: int
-    topics: int
-    msgs_per_sec: float | None
-    bytes_per_sec: float | None
-    rate_share: float | None
+    range_text: Annotated[str, about("Its range.")]
+    lower: Annotated[int, about("Its first hash.", 0)]
+    upper: Annotated[int, about("The hash where it ends.", 0)]
+    topics: Annotated[int, about("Topics in it.", 0)]
+    msgs_per_sec: Annotated[float | None, _MSGS]
+    bytes_per_sec: Annotated[float | None, _BYTES]
+    rate_share: Annotated[
+        float | None, about("Its part of the bundle's messages per second; 0 where those are 0, null where unknown.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class SplitOption:
-    """One algorithm's answer for one bundle.
+    """One algorithm's answer for one bundle. It can have both pieces and a refusal."""
 
-    ``cuts`` are its boundaries (twins included), ``pieces`` what they would leave, empty when nothing would be split.
-    ``refusal`` is what a broker with the settings in force answers to the request by name, None when it takes it; an
-    algorithm can have both pieces and a refusal. ``status`` is the HTTP status of the request, None for one that is
-    never answered, and 204 may come without any change. ``as_proposed`` marks the rule of the first PIP-169 text, which
-    no Pulsar has. ``positions`` are those assumed for ``specified_positions_divide``, ``positions_from`` says where
-    they come from. ``admin_line`` is a ``pulsar-admin`` line that makes these very cuts, ``command_text`` the line that
-    makes them in the model; both are empty where no split is possible.
-    """
-
-    algorithm: str
-    is_default: bool
-    as_proposed: bool
-    cuts: tuple[int, ...]
-    pieces: tuple[SplitPiece, ...]
-    refusal: Rejection | None
-    status: int | None
-    warnings: tuple[SplitWarning, ...]
-    positions: tuple[int, ...]
-    positions_from: str
-    admin_line: str
-    command_text: str
+    algorithm: Annotated[str, about("Pulsar's name of it.")]
+    is_default: Annotated[bool, about("Whether it is the broker's default.")]
+    as_proposed: Annotated[bool, about("Whether it is the rule of the first PIP-169 text, which no Pulsar has.")]
+    cuts: Annotated[tuple[int, ...], about("Its boundaries, twins included.", 0)]
+    pieces: Annotated[tuple[SplitPiece, ...], about("What they leave; empty where nothing would be split.")]
+    refusal: Annotated[
+        Rejection | None, about("What a broker with these settings answers to the request by name; null: it takes it.")
+    ]
+    status: Annotated[
+        int | None, about("HTTP status of the request; null where none is answered. 204 may come without any change.")
+    ]
+    warnings: Annotated[tuple[SplitWarning, ...], about("What to know before.")]
+    positions: Annotated[tuple[int, ...], about("Positions that specified_positions_divide is given.", 0)]
+    positions_from: Annotated[str, about("Where these come from; empty for other algorithms.")]
+    admin_line: Annotated[str, about("A pulsar-admin line that makes these very cuts; empty where none does.")]
+    command_text: Annotated[str, about("A line that makes them in the model; empty where none does.")]
 
     @property
     def cut_texts(self) -> tuple[str, ...]:
@@ -78,25 +74,22 @@ class SplitOption:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SplitPreviewView:
-    """All algorithms side by side for one bundle, and where its topics are between ``lower`` and ``upper``.
+    """All algorithms side by side for one bundle, and where its topics are between ``lower`` and ``upper``."""
 
-    ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash: names
-    are made on demand, the others are arrays. ``problem`` is set
-    (and ``options`` empty) when there is no such namespace, or no such bundle now.
-    """
+    FORMAT: ClassVar = "ringside.split/1"
 
-    namespace: str
-    range_text: str
-    lower: int
-    upper: int
-    topics: int
-    msgs_per_sec: float | None
-    bytes_per_sec: float | None
-    options: tuple[SplitOption, ...]
-    topic_names: Sequence[str]
-    topic_hashes: Sequence[int] | NDArray[np.int64]
-    topic_msgs_per_sec: Sequence[float] | NDArray[np.float64]
-    problem: Rejection | None = None
+    namespace: Annotated[str, about("tenant/namespace.")]
+    range_text: Annotated[str, about("The bundle.")]
+    lower: Annotated[int, about("Its first hash.", 0)]
+    upper: Annotated[int, about("The hash where it ends.", 0)]
+    topics: Annotated[int, about("Topics in it.", 0)]
+    msgs_per_sec: Annotated[float | None, _MSGS]
+    bytes_per_sec: Annotated[float | None, _BYTES]
+    options: Annotated[tuple[SplitOption, ...], about("Each algorithm, in Pulsar's order.")]
+    topic_names: Annotated[Sequence[str], about("Its topics, ascending by hash.")]
+    topic_hashes: Annotated[Sequence[int] | NDArray[np.int64], about("Their hashes, parallel.", 0)]
+    topic_msgs_per_sec: Annotated[Sequence[float] | NDArray[np.float64], about("Their messages per second, parallel.")]
+    problem: Annotated[Rejection | None, about("Why there is nothing to split.")] = None
 
 
 class SplitTopic(Struct, frozen=True):

@@ -6,12 +6,12 @@ Owners are the active consumers that the rule in force gives each partition: com
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
-from engine.answer import about, extended
+from engine.answer import FLAT, about
 from engine.compare.matching import Coded, Ints, keyed, matched, missing_in
 from engine.lint.model import SeverityLabel
 
@@ -249,17 +249,22 @@ class FleetLists:
 
 @dataclass(frozen=True, slots=True)
 class FleetDifference:
-    """``not_compared``: tables that one of the runs lacks."""
+    """Two runs of a fleet side by side. Owners are computed by the rule in force."""
 
-    before: Run
-    after: Run
-    sums: FleetSums
-    lists: FleetLists
-    not_compared: tuple[str, ...] = field(default=())
+    FORMAT: ClassVar = "ringside.fleet-diff/1"
+
+    before: Annotated[Run, about("The run A.")]
+    after: Annotated[Run, about("The run B.")]
+    sums: Annotated[FleetSums, about("Counts over everything; null where one of the runs lacks the table.")]
+    lists: Annotated[FleetLists, FLAT]
+    not_compared: Annotated[
+        Sequence[Literal["assignments", "subscription_loads", "worst_subscriptions", "findings", "topics", "brokers"]],
+        about("Tables that one of the runs lacks."),
+    ] = ()
 
 
 def fleet_difference(
-    before: Run, after: Run, columns: RunColumns, *, top: int, not_compared: Sequence[str] = ()
+    before: Run, after: Run, columns: RunColumns, *, top: int, not_compared: Sequence[Any] = ()
 ) -> FleetDifference:
     """The difference of two runs, of each list the first ``top``. O(rows log rows); values are made for lists only."""
     sums: dict[str, Any] = {}
@@ -273,7 +278,7 @@ def fleet_difference(
     for name, read in (("topics", columns.topics), ("brokers", columns.brokers)):
         if read is not None:
             _compare_names(name, read(), top, sums, lists)
-    return FleetDifference(before, after, FleetSums(**sums), FleetLists(**lists), tuple(not_compared))
+    return FleetDifference(before, after, FleetSums(**sums), FleetLists(**lists), not_compared)
 
 
 def _compare_owners(columns: OwnerColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
@@ -409,29 +414,3 @@ def _compare_names(name: str, columns: NameColumns, top: int, sums: dict[str, An
 
 def _name(column: Coded, code: int) -> str:
     return column.name(int(code)) or ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetDiffDocument(FleetLists):
-    """Two runs of a fleet side by side. Owners are computed by the rule in force."""
-
-    FORMAT: ClassVar = "ringside.fleet-diff/1"
-
-    before: Annotated[Run, about("The run A.")]
-    after: Annotated[Run, about("The run B.")]
-    not_compared: Annotated[
-        Sequence[Literal["assignments", "subscription_loads", "worst_subscriptions", "findings", "topics", "brokers"]],
-        about("Tables that one of the runs lacks."),
-    ]
-    sums: Annotated[FleetSums, about("Counts over everything; null where one of the runs lacks the table.")]
-
-
-def fleet_difference_document(difference: FleetDifference) -> FleetDiffDocument:
-    return extended(
-        FleetDiffDocument,
-        difference.lists,
-        before=difference.before,
-        after=difference.after,
-        not_compared=difference.not_compared,
-        sums=difference.sums,
-    )

@@ -10,7 +10,8 @@ from engine.admin.earlier import EarlierAnswers, EarlierParts
 from engine.admin.files import AnswerFile
 from engine.admin.folders import FilesRead
 from engine.admin.moments import Moment, read_moments
-from engine.verify import answers_of, verify_answers
+from engine.verify.answers import answers_of
+from engine.verify.compare import verify_answers
 from tests.playing.server import recorded
 
 TOPIC = "persistent://public/default/orders-partition-{}"

@@ -16,7 +16,7 @@ from engine.admin.topics import decode_broker_stats_topics
 from engine.errors import InputError
 from engine.names import refuse_bundle, refuse_namespace, refuse_subscription, topic_fault
 from engine.scenarios.opening import open_path
-from engine.verify import verify_folder
+from tests.engine.verify.folders import verify_folder
 
 EVIL = "evil/ns;$(touch pwned)"
 GOOD = "persistent://t/n/x"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from engine.balance.settings import BalanceSettings
 from engine.balance.splitting.forecast import simulate
 from engine.balance.splitting.loops import find_loops, returning_bundles
 from engine.balance.splitting.model import Balance
-from engine.balance.splitting.start import BalancedTopic, balance_start
+from engine.balance.splitting.start import balance_start
+from engine.balance.splitting.topics import BalancedTopic, TopicColumns
 from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.columns import LoadColumns
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.config import (
     FLOW_OR_QPS_EQUALLY_DIVIDE,
@@ -32,7 +35,7 @@ def at(position: int, rate: float = 0.0) -> TopicLoad:
     return TopicLoad(f"persistent://t/n/at-{position}", position, rate)
 
 
-def run(topics: list[Any], cycles: int, *, bundles: NamespaceBundles = WHOLE, **more: Any) -> Balance:
+def run(topics: Sequence[Any], cycles: int, *, bundles: NamespaceBundles = WHOLE, **more: Any) -> Balance:
     names = BrokerSettings.__struct_fields__
     settings = BrokerSettings(**{key: value for key, value in more.items() if key in names})
     rest = {key: value for key, value in more.items() if key not in names}
@@ -46,6 +49,25 @@ def run(topics: list[Any], cycles: int, *, bundles: NamespaceBundles = WHOLE, **
 
 def outcomes(balance: Balance) -> list[list[str]]:
     return [[attempt.outcome for attempt in cycle.attempts] for cycle in balance.cycles]
+
+
+class Stepped(TopicColumns):
+    """Topics of which the traffic is multiplied from an interval on, all by the same."""
+
+    def __init__(self, topics: Sequence[TopicLoad], interval: int, factor: float) -> None:
+        plain = TopicColumns.of([BalancedTopic(topic) for topic in topics])
+        super().__init__(plain.loads, plain.sessions, plain.growth)
+        self.step = interval, factor
+
+    @property
+    def is_steady(self) -> bool:
+        return False
+
+    def loads_at(self, interval: int) -> LoadColumns:
+        first, factor = self.step
+        loads = self.loads
+        rates = loads.rates * (factor if interval >= first else 1.0)
+        return LoadColumns(loads.names, loads.hashes, rates, loads.has_stats)
 
 
 HOT_PAIR = [at(1, 20_000.0), at(0xF0000000, 20_000.0)]
@@ -192,7 +214,7 @@ def test_children_are_split_at_once_when_their_first_rates_are_too_high() -> Non
 
 def test_a_step_shows_late_in_the_long_term_average_and_at_once_in_the_current_rate() -> None:
     """From 20 to 120 with the limit at 60: the average passes it cycles later, the current rate with its 4th hit."""
-    step = [BalancedTopic(at(1, 10.0), steps=((4, 6.0),)), BalancedTopic(at(0xF0000000, 10.0), steps=((4, 6.0),))]
+    step = Stepped([at(1, 10.0), at(0xF0000000, 10.0)], 4, 6.0)
     limits: dict[str, Any] = {"loadBalancerNamespaceBundleMaxMsgRate": 60, "intervals": BalanceSettings()}
     slow = run(step, 12, **limits)
     quick = run(step, 12, load_manager="extensible", **limits)

@@ -7,12 +7,11 @@ import pytest
 from engine.balance.settings import BalanceSettings
 from engine.balance.splitting.forecast import simulate
 from engine.balance.splitting.model import Balance, Move
-from engine.balance.splitting.start import BalancedTopic
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, TOPIC_COUNT_EQUALLY_DIVIDE, behaviour_of
 from engine.errors import Rejection
-from tests.engine.balance.test_balance import HOT_PAIR, WHOLE, at, run
+from tests.engine.balance.test_balance import HOT_PAIR, WHOLE, Stepped, at, run
 
 
 def test_no_cycle_leaves_the_bundles_and_ten_thousand_are_the_most() -> None:
@@ -30,7 +29,7 @@ def test_the_measure_of_a_verdict_is_the_average_at_that_report() -> None:
 
     A sample is taken when the averages are stored, before the reports of a cycle, and at each of the two reports.
     """
-    doubling = [BalancedTopic(topic, steps=((1, 2.0),)) for topic in HOT_PAIR]
+    doubling = Stepped(HOT_PAIR, 1, 2.0)
     balance = run(doubling, 3, loadBalancerNamespaceMaximumBundles=1)
     verdicts = [verdict for cycle in balance.cycles for made in cycle.runs for verdict in made.verdicts]
     assert {(verdict.outcome, verdict.reason) for verdict in verdicts} == {("namespace-full", "MsgRate")}

@@ -9,7 +9,8 @@ from msgspec import structs
 
 from engine.balance.settings import BalanceSettings
 from engine.balance.splitting.forecast import Forecast, forecast
-from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.splitting.start import BalanceStart, balance_start
+from engine.balance.splitting.topics import BalancedTopic
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.config import (

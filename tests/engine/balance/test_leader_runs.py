@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from engine.balance.averages import BundleData, TimeAverageMessageData, new_bundle_data
 from engine.balance.limits import BundleStats
-from engine.balance.splitting.leader import LeaderMemory, RunningLeader, report_written
+from engine.balance.splitting.leader import RunningLeader
 from engine.balance.splitting.modular import BrokerReport
 from engine.config import BrokerSettings
+from tests.lab.balance.leader import LeaderMemory, report_written
 
 A, B, C = (f"t/n/0x{at}0000000_0x{at + 1}0000000" for at in range(3))
 MEGABYTE = 1_048_576

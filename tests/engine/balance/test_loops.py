@@ -8,10 +8,9 @@ import pytest
 
 from engine.balance.splitting.loops import Loop, find_loops, returning_bundles
 from engine.balance.splitting.model import Balance
-from engine.balance.splitting.start import BalancedTopic
 from engine.bundles.boundaries import NamespaceBundles
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
-from tests.engine.balance.test_balance import HOT_PAIR, at, run
+from tests.engine.balance.test_balance import HOT_PAIR, Stepped, at, run
 
 WHOLE_NAME = "t/n/0x00000000_0xffffffff"
 THREE = [at(0, 1e9), at(1), at(0xF0000000)]
@@ -31,7 +30,7 @@ def test_an_attempt_without_effect_is_a_loop_from_its_second_cycle_until_the_tra
     cycles: int, seen: tuple[int, ...] | None, lasts: bool | None
 ) -> None:
     """No positions are given, so each of the two reports of a cycle brings a refusal, up to the third cycle."""
-    fading = [BalancedTopic(topic, steps=((2, 0.0),)) for topic in HOT_PAIR]
+    fading = Stepped(HOT_PAIR, 2, 0.0)
     balance = run(fading, cycles, defaultNamespaceBundleSplitAlgorithm=SPECIFIED_POSITIONS_DIVIDE)
     expected = [] if seen is None else [Loop("repeats-without-effect", WHOLE_NAME, seen, 4, bool(lasts), "refused")]
     assert list(find_loops(balance)) == expected
@@ -40,7 +39,7 @@ def test_an_attempt_without_effect_is_a_loop_from_its_second_cycle_until_the_tra
 @pytest.mark.parametrize(("cycles", "lasts"), [(3, True), (4, False)])
 def test_a_full_namespace_counts_once_a_cycle(cycles: int, lasts: bool) -> None:
     """The average falls below the limit in the fourth cycle, not with the traffic in the third."""
-    fading = [BalancedTopic(topic, steps=((2, 0.0),)) for topic in HOT_PAIR]
+    fading = Stepped(HOT_PAIR, 2, 0.0)
     balance = run(fading, cycles, loadBalancerNamespaceMaximumBundles=1)
     assert list(find_loops(balance)) == [Loop("namespace-full", "t/n", (1, 2, 3), 3, lasts)]
 

@@ -9,9 +9,10 @@ import pytest
 from engine.balance.limits import BandwidthLimit, bandwidth_finding
 from engine.balance.settings import BalanceSettings
 from engine.balance.splitting.model import BalanceVerdict
-from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start, check_topics
+from engine.balance.splitting.start import BalanceStart, balance_start, check_topics
+from engine.balance.splitting.topics import BalancedTopic
 from engine.bundles.boundaries import NamespaceBundles
-from engine.bundles.loads import TopicLoad
+from engine.bundles.loads import TopicLoad, topic_load
 from engine.config import CURRENT, BrokerSettings
 from engine.errors import Rejection
 
@@ -40,14 +41,13 @@ def test_a_rate_that_is_no_rate_is_left_out_and_the_rest_stays(field: str, value
     [
         ({"growth_per_cycle": float("nan")}, "growth_per_cycle"),
         ({"growth_per_cycle": -1.0}, "growth_per_cycle"),
-        ({"steps": ((2, float("inf")),)}, "steps[0]"),
         ({"producers": -1}, "producers"),
         ({"consumers": -1}, "consumers"),
     ],
 )
-def test_growth_steps_and_sessions_are_checked_too(more: dict[str, Any], field: str) -> None:
-    checked = check_topics([BalancedTopic(GOOD, **more)])
-    assert (checked.good, [bad.field for bad in checked.bad]) == ((), [f"topics[0].{field}"])
+def test_growth_and_sessions_are_checked_too(more: dict[str, Any], field: str) -> None:
+    good, bad = check_topics([BalancedTopic(GOOD, **more)])
+    assert (good, [refusal.field for refusal in bad]) == ((), [f"topics[0].{field}"])
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_B07_topics_of_one_hash_are_kept_and_pointed_out() -> None:
 
 
 def test_change_events_comes_once_and_only_when_asked_for() -> None:
-    listed = TopicLoad("persistent://t/n/__change_events", 77)
+    listed = topic_load("persistent://t/n/__change_events")
     for topics, expected, count in (([GOOD], True, 2), ([GOOD], False, 1), ([GOOD, listed], True, 2)):
         result = balance_start(WHOLE, topics, ["b:1"], BrokerSettings(), change_events=expected)
         assert isinstance(result, BalanceStart)
@@ -114,13 +114,15 @@ def test_change_events_comes_once_and_only_when_asked_for() -> None:
 def test_a_topic_of_which_only_traffic_is_known_has_no_sessions_and_stays_as_it_is() -> None:
     found = balance_start(WHOLE, [GOOD], ["b:1"], BrokerSettings(), change_events=False)
     assert isinstance(found, BalanceStart)
-    assert list(found.topics) == [BalancedTopic(GOOD, 0, 0, 1.0, ())]
+    assert list(found.topics) == [BalancedTopic(GOOD, 0, 0, 1.0)]
 
 
 def test_a_start_has_pulsars_intervals_no_owners_and_true_first_rates_unless_others_are_given() -> None:
     assert BalanceSettings() == BalanceSettings(5000, 10, 15, 15, 1)
-    plain = BalanceStart(WHOLE, (), ("b:1",), BrokerSettings(), BalanceSettings())
-    assert start([]) == plain
+    plain = start([])
+    assert isinstance(plain, BalanceStart)
+    assert plain == BalanceStart(WHOLE, plain.topics, ("b:1",), BrokerSettings(), BalanceSettings())
+    assert len(plain.topics) == 0
     assert (plain.load_manager, plain.owners, plain.averages, plain.first_rate_factor) == ("modular", {}, {}, 1.0)
     assert (plain.behaviour, plain.problems, plain.bad_topics) == (CURRENT, (), 0)
     verdict = BalanceVerdict("t/n/0x00000000_0xffffffff", "b:1", "below-limits", "Unknown", None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange
+from engine.bundles.columns import equal_hash_findings, topics_in
 from engine.bundles.curve import (
     CurveCut,
     CurvePoint,
@@ -17,7 +18,7 @@ from engine.bundles.curve import (
     empty_bundle,
     stopped,
 )
-from engine.bundles.loads import TopicLoad, check_loads, equal_hash_findings, topics_in
+from engine.bundles.loads import TopicLoad, check_loads
 from engine.errors import Rejection
 
 

@@ -9,14 +9,12 @@ import pytest
 from engine.bundles.algorithms import (
     FlowLimits,
     flow_limits,
-    flow_or_qps_as_proposed,
-    flow_or_qps_equally_divide,
     range_equally_divide,
     resolve_algorithm,
     specified_positions_divide,
-    topic_count_equally_divide,
 )
 from engine.bundles.boundaries import BundleRange
+from engine.bundles.bulk_splits import flow_or_qps_as_proposed, flow_or_qps_equally_divide, topic_count_equally_divide
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.config import BrokerSettings
 from engine.errors import Rejection
@@ -55,8 +53,8 @@ def test_topic_count_cuts_between_the_middle_hashes(hashes: tuple[int, ...], cut
     assert topic_count_equally_divide(topics) == (cut,)
 
 
-@pytest.mark.parametrize("topics", [None, [], loads((100, 5000))])
-def test_B01_one_topic_gives_no_boundary(topics: list[TopicLoad] | None) -> None:
+@pytest.mark.parametrize("topics", [[], loads((100, 5000))])
+def test_B01_one_topic_gives_no_boundary(topics: list[TopicLoad]) -> None:
     """One hot topic cannot be split off by any algorithm that looks at topics, however often it is asked."""
     assert topic_count_equally_divide(topics) is None
     assert flow_or_qps_equally_divide(topics, SMALL) is None

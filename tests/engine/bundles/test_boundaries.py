@@ -11,16 +11,16 @@ from engine.bundles.boundaries import (
     MAX_BUNDLES,
     BundleRange,
     NamespaceBundles,
-    boundaries_at_creation,
     compare_bundles,
     default_boundaries,
     namespace_bundles,
     parse_range,
-    validate_boundaries_at_creation,
 )
-from engine.bundles.loads import TopicLoad, bundle_of_topic, find_topic, topic_load, topics_in
+from engine.bundles.columns import topics_in
+from engine.bundles.loads import TopicLoad, bundle_of_topic, find_topic, topic_load
 from engine.errors import Rejection
 from engine.names import TopicName, long_decode, parse_topic_name
+from tests.golden.creation import validate_boundaries_at_creation
 
 HASHES_TO_THE_TOP = "persistent://tn/ns1/tqtqsqwrsqtpwv-partition-11"
 QUARTERS = NamespaceBundles("tn/ns1", (0, 0x40000000, 0x80000000, 0xC0000000, FULL_UPPER_BOUND))
@@ -53,8 +53,7 @@ def test_a_typing_error_does_not_fill_the_memory() -> None:
 
 
 def test_one_bundle_is_the_whole_space() -> None:
-    assert default_boundaries(1) == boundaries_at_creation(None, 1) == (0, 0xFFFFFFFF)
-    assert boundaries_at_creation(None, 0, default_count=1) == (0, 0xFFFFFFFF)
+    assert default_boundaries(1) == (0, 0xFFFFFFFF)
 
 
 @pytest.mark.parametrize("boundaries", [["1", "0xffffffff"], ["0", "0xfffffffe"], ["0"], ["0xffffffff"]])
@@ -62,10 +61,9 @@ def test_boundaries_of_a_user_run_from_end_to_end(boundaries: list[str]) -> None
     assert refusal(validate_boundaries_at_creation(boundaries)) == ("RestException", 400)
 
 
-def test_creation_without_boundaries_makes_equal_bundles() -> None:
-    assert boundaries_at_creation(None, 2) == boundaries_at_creation([], 2) == (0, 0x80000000, FULL_UPPER_BOUND)
-    assert boundaries_at_creation(["0", "0xffffffff"], 0) == QUARTERS.boundaries
-    assert boundaries_at_creation(["0", "16", "0xffffffff"], 7) == (0, 16, FULL_UPPER_BOUND)
+def test_equal_bundles_are_made_where_only_their_number_is_asked_for() -> None:
+    assert default_boundaries(2) == (0, 0x80000000, FULL_UPPER_BOUND)
+    assert default_boundaries(4) == QUARTERS.boundaries
 
 
 def test_boundaries_of_a_user_are_sorted_as_text() -> None:

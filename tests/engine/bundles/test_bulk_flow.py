@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.bundles.algorithms import BYTES_PER_MBYTE, FlowLimits
-from engine.bundles.bulk_splits import flow_cuts_of_one, middle_cut_of_one, specified_cuts
+from engine.bundles.bulk_splits import flow_or_qps_equally_divide, specified_cuts, topic_count_equally_divide
 from engine.bundles.columns import LoadColumns, PickedNames, TopicColumns, bundle_map
 from engine.bundles.plan import hottest_rows
 from tests.oracles import bundles as oracle
@@ -23,7 +23,7 @@ def compare(msgs: Sequence[float], octets: Sequence[float], most_msgs: int, most
     rates = np.array([msgs, msgs, octets, octets]) / 2
     names = PickedNames([f"t{at}" for at in range(count)], np.arange(count))
     loads = LoadColumns(names, hashes, rates, np.ones(count, dtype=bool))
-    cuts = flow_cuts_of_one(loads, FlowLimits(most_msgs, most_megabytes * BYTES_PER_MBYTE, 0))
+    cuts = flow_or_qps_equally_divide(loads, FlowLimits(most_msgs, most_megabytes * BYTES_PER_MBYTE, 0))
     places = [oracle.Placed(f"t{at}", at * STEP, tuple(rates[:, at].tolist())) for at in range(count)]
     limits = (most_msgs, most_megabytes, 0)
     assert list(cuts or ()) == oracle.cuts((0, oracle.TOP), "flow_or_qps_equally_divide", (), places, limits)
@@ -59,8 +59,8 @@ def test_what_fits_into_one_piece_is_not_cut() -> None:
 def test_a_total_that_equals_a_limit_is_looked_at_and_a_smaller_one_is_not(msgs: float, octets: float) -> None:
     rates = np.array([[0.0, 0.0], [msgs, msgs], [0.0, 0.0], [octets, octets]])
     loads = LoadColumns(PickedNames("ab", np.arange(2)), np.array([10, 20]), rates, np.ones(2, dtype=bool))
-    assert flow_cuts_of_one(loads, FlowLimits(10, 10, 0)) == ()
-    assert flow_cuts_of_one(loads, FlowLimits(11, 11, 0)) is None
+    assert flow_or_qps_equally_divide(loads, FlowLimits(10, 10, 0)) == ()
+    assert flow_or_qps_equally_divide(loads, FlowLimits(11, 11, 0)) is None
 
 
 def test_the_hottest_topic_is_found_though_no_limit_is_exceeded_twice() -> None:
@@ -87,6 +87,8 @@ def test_the_middle_cut_of_columns_lies_between_the_two_middle_hashes() -> None:
     def cut(*hashes: int) -> tuple[int, ...] | None:
         count = len(hashes)
         names = PickedNames([str(at) for at in range(count)], np.arange(count))
-        return middle_cut_of_one(LoadColumns(names, np.array(hashes), np.zeros((4, count)), np.ones(count, dtype=bool)))
+        return topic_count_equally_divide(
+            LoadColumns(names, np.array(hashes), np.zeros((4, count)), np.ones(count, dtype=bool))
+        )
 
     assert [cut(7), cut(9, 3), cut(9, 1, 5), cut(40, 10, 20, 70), cut(5, 5, 5)] == [None, (6,), (3,), (30,), (5,)]

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from engine.balance.splitting.start import BalancedTopic
+from engine.balance.splitting.topics import BalancedTopic, TopicColumns
 from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from tests.engine.bundles.scalar_curve import flow_curve as scalar_curve
-from tests.properties.test_balance_columns import columns
 
 MEGA = 1_000_000
 TRAFFIC = ((10, 100, 1), (20, 200, 2), (80, 300, 3), (90, 400, 4), (100, 500, 5), (110, 2000, 190))
@@ -27,7 +26,7 @@ def curve(topics: list[TopicLoad], limits: FlowLimits = SHIPPED, rule: FlowRule 
     result = scalar_curve(BUNDLE, topics, limits, rule)
     assert isinstance(result, FlowCurve), result
     if not result.bad_topics:
-        large = flow_curve(BUNDLE, columns([BalancedTopic(topic) for topic in topics]).loads, limits, rule)
+        large = flow_curve(BUNDLE, TopicColumns.of([BalancedTopic(topic) for topic in topics]).loads, limits, rule)
         assert isinstance(large, FlowCurve), large
         assert replace(large, points=tuple(large.points), idle=tuple(large.idle)) == result
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.balance.limits import BundleStats
-from engine.balance.splitting.start import BalancedTopic
+from engine.balance.splitting.topics import BalancedTopic
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import (
     BundleAverage,
@@ -65,5 +65,5 @@ def test_nothing_is_assumed_of_traffic_that_is_not_given() -> None:
     load = topic_load("a")
     assert load == TopicLoad("a", load.hash) == TopicLoad("a", load.hash, 0.0, 0.0, 0.0, 0.0, True)
     assert BundleStats("b") == BundleStats("b", 0, 0, 0, 0.0, 0.0, 0.0, 0.0)
-    assert BalancedTopic(load) == BalancedTopic(load, 0, 0, 1.0, ())
+    assert BalancedTopic(load) == BalancedTopic(load, 0, 0, 1.0)
     assert SplitWarning("empty-child") == SplitWarning("empty-child", "", (), (), "", 0.0, 0.0)

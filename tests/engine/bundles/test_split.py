@@ -227,7 +227,7 @@ class TestOutcome:
         topics = topics_at(10, 0x90000000, 30, rate=2.5)
         plan = planned(topics=topics)
         left, right = plan.children
-        assert (left.topics, right.topics) == ((topics[0].name, topics[2].name), (topics[1].name,))
+        assert (tuple(left.topics), tuple(right.topics)) == ((topics[0].name, topics[2].name), (topics[1].name,))
         assert (left.msgs_per_sec, left.bytes_per_sec, right.msgs_per_sec) == (5.0, 20.0, 2.5)
         assert (plan.status, plan.namespace, len(plan.after)) == (204, "t/n", 2)
 
@@ -285,7 +285,7 @@ class TestOutcome:
         plan = planned(topics=topics_at(70, 5, 70), algorithm="topic_count_equally_divide")
         twins = next(warning for warning in plan.warnings if warning.code == "equal-hashes")
         assert (twins.topics, twins.positions) == (("persistent://t/n/0", "persistent://t/n/2"), (70,))
-        assert plan.children[1].topics == twins.topics
+        assert tuple(plan.children[1].topics) == twins.topics
 
     def test_B07_a_doubled_cut_of_the_flow_rule_is_never_answered(self) -> None:
         plan = planned(
@@ -338,7 +338,7 @@ class TestOutcome:
     def test_a_topic_of_the_top_hash_is_reported(self) -> None:
         plan = planned(topics=topics_at(5, FULL_UPPER_BOUND))
         assert next(w.topics for w in plan.warnings if w.code == "lookup-fails") == ("persistent://t/n/1",)
-        assert plan.children[1].topics == ("persistent://t/n/1",)
+        assert tuple(plan.children[1].topics) == ("persistent://t/n/1",)
 
     def test_the_command_line_names_the_range_and_the_algorithm(self) -> None:
         plan = planned(bundle="LARGEST", algorithm=None, unload=True)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from engine.balance.splitting.start import BalancedTopic
+from engine.balance.splitting.topics import BalancedTopic, TopicColumns
 from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import ChildShare, SplitWarning, child_findings, topic_findings
-from tests.properties.test_balance_columns import columns
 
 TOP = 0xFFFFFFFF
 
 
 def findings(topics: list[TopicLoad], limits: FlowLimits) -> list[SplitWarning]:
     result = topic_findings(topics, limits)
-    assert topic_findings(columns([BalancedTopic(topic) for topic in topics]).loads, limits) == result
+    assert topic_findings(TopicColumns.of([BalancedTopic(topic) for topic in topics]).loads, limits) == result
     return result
 
 

@@ -22,8 +22,13 @@ from engine.cluster.events import (
     TopicRemoved,
     TopicRepartitioned,
 )
-from engine.cluster.journal.codec import (
-    FORMAT,
+from engine.cluster.journal.codec import FORMAT
+from engine.cluster.tables.topics import Load
+from engine.config import BrokerSettings
+from engine.errors import InputError
+from tests.engine.cluster.commands_strategy import INT_32, any_text, commands
+from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster
+from tests.journal_bytes import (
     parse_command_json,
     parse_event,
     parse_state,
@@ -31,11 +36,6 @@ from engine.cluster.journal.codec import (
     serialise_event,
     serialise_state,
 )
-from engine.cluster.tables.topics import Load
-from engine.config import BrokerSettings
-from engine.errors import InputError
-from tests.engine.cluster.commands_strategy import INT_32, any_text, commands
-from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster
 
 NUMBERS = st.integers(0, 2**32 - 1)
 RATES = st.floats(0, 1e18)

@@ -12,10 +12,10 @@ from engine.cluster.commands import AddTopic, SubscribeKeyShared
 from engine.cluster.decide import decide
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded
 from engine.cluster.evolve import objection
-from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.keys.state import KeySubscriptionCreated
 from engine.errors import InputError, Rejection
 from tests.engine.cluster.support import cluster
+from tests.journal_bytes import parse_state, serialise_state
 
 EVIL = "shop/eu;$(touch pwned)"
 

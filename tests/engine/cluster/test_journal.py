@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, SplitBundle
-from engine.cluster.journal.codec import serialise_state
 from engine.cluster.journal.file import Journal, JournalFailure, Resumed, recover
 from engine.cluster.timeline import Timeline
 from engine.disk import Disk
 from engine.errors import InputError
 from tests.engine.cluster.support import cluster
+from tests.journal_bytes import serialise_state
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = (

@@ -8,7 +8,6 @@ import zlib
 import pytest
 
 from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, RemoveTopic, SendKeys, ShareKeys
-from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.journal.lines import header_line, read_lines, step_line
 from engine.cluster.keys.evolve import folded
 from engine.cluster.keys.state import (
@@ -28,6 +27,7 @@ from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from tests.engine.cluster.key_states import KEY, key_cluster, shared
 from tests.engine.cluster.support import AUDIT, after, cluster
+from tests.journal_bytes import parse_state, serialise_state
 
 HALVES = (("subscriptionKeySharedUseConsistentHashing", "false"),)
 

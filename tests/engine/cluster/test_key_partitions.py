@@ -24,7 +24,6 @@ from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.grammar.text import command_text
-from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.keys.evolve import folded
 from engine.cluster.keys.state import (
     KeyEvent,
@@ -38,6 +37,7 @@ from engine.cluster.state import ClusterState, find_key_subscription
 from engine.errors import Rejection
 from engine.routing.clients import partition_of_bytes
 from engine.scenarios.synthetic import KEY_SUBSCRIPTION, synthetic_keys
+from tests.journal_bytes import parse_state, serialise_state
 from tests.oracles.hashes import java_string_hash
 
 TOPIC = "persistent://public/default/t"

@@ -28,15 +28,7 @@ from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve, objection
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.grammar.text import command_text
-from engine.cluster.journal.codec import (
-    event_from_plain,
-    parse_command_json,
-    parse_state,
-    serialise_command,
-    serialise_state,
-    state_from_plain,
-    state_to_plain,
-)
+from engine.cluster.journal.codec import event_from_plain, state_from_plain, state_to_plain
 from engine.cluster.journal.plain import encode, to_plain
 from engine.cluster.producers.evolve import folded_producers, refolded_producers
 from engine.cluster.producers.state import (
@@ -59,6 +51,7 @@ from engine.producer_limit import ProducerLimit
 from tests.engine.cluster.commands_strategy import any_text
 from tests.engine.cluster.producer_states import producers_of, timeline_after
 from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster, refusal
+from tests.journal_bytes import parse_command_json, parse_state, serialise_command, serialise_state
 
 LAZY = f"producer add count 3 lazy batching off on {ORDERS}"
 

@@ -16,7 +16,6 @@ from engine.cluster.commands import (
 )
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.grammar.text import command_text
-from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.limits import MAX_MSGS_PER_SEC, NAME_LIMIT_BYTES
 from engine.cluster.scalable.decide import add_scalable_topic, decide_scalable
 from engine.cluster.scalable.events import (
@@ -44,6 +43,7 @@ from engine.errors import InputError, Rejection
 from engine.scalable.model import RING_SIZE
 from engine.scenarios.opening import open_moments
 from tests.engine.scalable.scenes import moments_of
+from tests.journal_bytes import parse_state, serialise_state
 
 TOPIC = "topic://t/n/x"
 

@@ -18,10 +18,10 @@ from engine.cluster.commands import (
     SwitchBranch,
     Undo,
 )
-from engine.cluster.journal.codec import serialise_state
 from engine.cluster.limits import MAX_STEPS
 from engine.cluster.timeline import SNAPSHOT_EVERY, Branch, Row, Timeline, navigate
 from tests.engine.cluster.support import cluster
+from tests.journal_bytes import serialise_state
 
 
 def run(timeline: Timeline, *names: str) -> Timeline:

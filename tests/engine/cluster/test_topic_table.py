@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, RemoveTopic, SetSetting
-from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.journal.invariants import faults
 from engine.cluster.journal.lines import header_line, read_lines
 from engine.cluster.state import ClusterState
@@ -21,6 +20,7 @@ from engine.errors import InputError
 from engine.hashing import crc32_hash, murmur3_32
 from engine.scenarios.synthetic import synthetic_state
 from engine.views.failover.dashboard import dashboard_view
+from tests.journal_bytes import parse_state, serialise_state
 
 MANY = 2_000
 RECIPE = Recipe("t/n", "persistent://t/n/x-", 3_000, 3, 11)

@@ -7,9 +7,9 @@ import zlib
 import numpy as np
 import pytest
 
-from engine.compare.goal import Goal
 from engine.compare.sizes import Sizing
 from engine.compare.suggestion import MOST_BUNDLES, bundles_for
+from engine.compare.verdict import Goal
 from engine.errors import Rejection
 
 TOPICS = [f"persistent://t/n/x-{at}" for at in range(40)]

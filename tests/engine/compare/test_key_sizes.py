@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from engine.compare.goal import Goal
 from engine.compare.key_shared import POINTS_TRIED, KnownKeys, key_consumers_needed, points_needed, work_of_keys
 from engine.compare.names import Fit, RingKind, Work, fit_names, key_shared_ring, score_of, shares_of
 from engine.compare.sizes import Sizing
+from engine.compare.verdict import Goal
 from engine.config import CURRENT, BrokerSettings, behaviour_of
 from engine.errors import Rejection
 from engine.keyshared.autosplit import auto_split_selector

@@ -7,9 +7,8 @@ import pytest
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
-from engine.compare.goal import Goal
 from engine.compare.sizes import Sizing, consumers_needed, grown, partitions_needed
-from engine.compare.verdict import evenness
+from engine.compare.verdict import Goal, evenness
 from engine.errors import Rejection
 from tests.engine.views.states import cluster
 

@@ -19,7 +19,7 @@ from engine.compare.verdict import preview
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, RANGE_EQUALLY_DIVIDE
 from engine.errors import Rejection
 from engine.scenarios.opening import open_snapshot
-from engine.views.comparing.difference import difference_view, sums_of
+from engine.views.comparing.difference import difference_view
 from engine.views.failover.dashboard import partitions_of
 from engine.views.failover.splits import split_preview
 from engine.views.failover.tree import namespace_nodes
@@ -87,7 +87,7 @@ def test_sums_of_a_difference_are_unknown_where_one_number_is() -> None:
         events = decide(before, KillConsumer(lane.key, consumer.consumer_id))
         assert not isinstance(events, Rejection)
         after = preview_state(before, consumer.consumer_id)
-        sums = sums_of(difference_view(before, after, ("A", "B"), one_history=True))
+        sums = difference_view(before, after, ("A", "B"), one_history=True).sums
         assert (sums.max_over_mean_rate is None) is expected
 
 

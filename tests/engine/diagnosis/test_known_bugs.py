@@ -8,7 +8,7 @@ import pytest
 
 from engine.config import release_of
 from engine.diagnosis.causes.stalled import UNEXPLAINED
-from engine.diagnosis.findings import diagnosis_document, findings_of
+from engine.diagnosis.findings import findings_of
 from engine.diagnosis.known_bugs import KNOWN_BUGS, looks_like
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import SubscriptionSeen, subscriptions_seen
@@ -53,7 +53,7 @@ def test_a_failover_stall_looks_like_its_fault_up_to_the_release_that_mends_it()
 def test_the_releases_that_mend_it_and_what_to_attach_are_in_document_and_finding() -> None:
     shown = stats("Failover", [consumer("a"), consumer("b")], activeConsumerName="a", msgBacklog=70_000)
     result = diagnosed({stats_path(): shown, VERSION: "4.0.12"}, {stats_path(): shown})
-    (bug,) = document(diagnosis_document(result))["causes"][0]["looks_like"]
+    (bug,) = document(result)["causes"][0]["looks_like"]
     assert (bug["issue"], bug["mended_in"]) == ("#26174", ["4.0.13", "4.2.4", "5.0.0-M2"])
     assert bug["attach"]
     (finding,) = [one for one in findings_of([result]) if one.rule == "failover_active_not_served"]
@@ -135,6 +135,16 @@ def test_positions_of_joining_that_are_out_of_order() -> None:
     assert named(swapped, "3.0.7", "keyshared_recently_joined") == ["#23802", "#21199"]
     assert named(ordered, "3.0.7", "keyshared_recently_joined") == ["#21199"]
     assert named(swapped, "3.0.9", "keyshared_recently_joined") == ["#21199"]
+
+
+@pytest.mark.parametrize(
+    ("version", "per_entry", "expected"),
+    [("3.0.2", 100, ["#22090", "#23805"]), ("4.0.2", 100, ["#23805"]), ("4.0.2", 1, [])],
+)
+def test_counts_below_zero_of_consumers_that_get_batches(version: str, per_entry: int, expected: list[str]) -> None:
+    held = consumer("a", unackedMessages=-1, avgMessagesPerEntry=per_entry)
+    shown = stats("Shared", [held], msgBacklog=9, unackedMessages=0)
+    assert named(shown, version, "counts_do_not_add_up", "counts_do_not_add_up") == expected
 
 
 def test_every_cause_of_a_fault_is_decided_somewhere() -> None:

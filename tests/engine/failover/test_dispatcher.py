@@ -7,7 +7,7 @@ import pytest
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.choose import choose
-from engine.failover.handover import Liveness, advance_to, can_unsubscribe, close, connect, disconnect
+from engine.failover.handover import Liveness, advance_to, close, connect, disconnect
 from engine.failover.model import Consumer
 from engine.failover.state import (
     ActiveConsumerChanged,
@@ -65,12 +65,10 @@ def test_PersistentDispatcherFailoverConsumerTest_add_and_remove() -> None:
         outcome = disconnect(state, leaver)
         state = done(outcome).state
         assert (ids(state), state.active_id, notices(outcome)) == (listed, active, result)
-        assert not can_unsubscribe(state, 1)
     assert disconnect(state, 0) == Rejection("ServerMetadata", "Consumer was not connected", field="consumer_id")
     outcome = disconnect(state, 1)
     state = done(outcome).state
     assert (ids(state), state.active_id, notices(outcome)) == ([1], 1, [])
-    assert can_unsubscribe(state, 1) and not can_unsubscribe(state, 0)
 
 
 def test_terms_of_which_nothing_is_said_are_those_of_a_broker_that_is_not_configured() -> None:
@@ -194,7 +192,7 @@ def exclusive(version: str = "4.2.4") -> DispatcherState:
 def test_exclusive_has_no_notices_and_no_delay() -> None:
     outcome = done(connect(dispatcher(subscription_type=SubscriptionType.EXCLUSIVE, delay_ms=1000), cons(1)))
     assert notices(outcome) == [] and outcome.state.handover_due_ms is None
-    assert outcome.state.active_id == 1 and can_unsubscribe(outcome.state, 1)
+    assert outcome.state.active_id == 1
 
 
 @pytest.mark.parametrize("answer", [Liveness.ALIVE, Liveness.UNKNOWN])

@@ -15,8 +15,6 @@ from engine.failover.handover import (
     disconnect,
     flow,
     read_completed,
-    read_failed,
-    redeliver,
 )
 from engine.failover.model import Consumer
 from engine.failover.state import (
@@ -36,7 +34,6 @@ from engine.failover.state import (
     ReadCancelled,
     ReadStarted,
     ReadStillRunning,
-    RedeliveryIgnored,
     Rewound,
     SubscriptionType,
     Terms,
@@ -184,14 +181,6 @@ def test_the_last_one_that_leaves_cancels_its_read() -> None:
     assert left.state.permits == {}
 
 
-def test_a_failed_read_is_tried_again_and_notified_only_after_a_change() -> None:
-    assert read_failed(reading()).effects == (ReadStarted(5),)
-    state = flow(join(uncancellable(reading()), 3, 2000).state, 3, 4).state
-    assert read_failed(state).effects == (Notified(3, True), Notified(5, False), ReadStarted(3))
-    nobody = leave(uncancellable(reading()), 5, 2000).state
-    assert read_failed(nobody).effects == ()
-
-
 def test_late_acknowledgements_spare_duplicates() -> None:
     """The delay has this one purpose; an entry acknowledged on its own is skipped by the new consumer's read."""
     state = join(reading(), 3, 2000).state
@@ -217,23 +206,9 @@ def test_without_permits_reading_pauses() -> None:
     assert spent.effects == (EntriesDispatched(5, (0, 1)),) and spent.state.pending_read is None
 
 
-def test_redelivery_counts_only_from_the_active_consumer_and_not_while_waiting() -> None:
-    state = join(reading(), 7, 1500).state
-    assert redeliver(state, 7).effects == (RedeliveryIgnored(7, IgnoredBecause.NOT_ACTIVE),)
-    again = redeliver(state, 5)
-    assert again.effects == (ReadCancelled(5), Rewound(0, (0, 1)), ReadStarted(5))
-    waiting = join(state, 3, 2000).state
-    assert redeliver(waiting, 3).effects == (RedeliveryIgnored(3, IgnoredBecause.WAITING_FOR_HANDOVER),)
-
-
-def test_redelivery_beside_a_read_that_cannot_be_cancelled_starts_another() -> None:
-    assert redeliver(uncancellable(reading()), 5).effects == (Rewound(0, (0, 1)), ReadStarted(5))
-
-
 def test_a_non_persistent_topic_neither_reads_nor_rewinds() -> None:
     state = join(fresh(persistent=False), 5, 0).state
     assert flow(state, 5, 9).effects == () and flow(state, 5, 9).state.permits == {5: 9}
-    assert redeliver(state, 5) == Outcome(state)
 
 
 def test_a_cursor_whose_entries_are_all_acknowledged_reads_the_next_one() -> None:

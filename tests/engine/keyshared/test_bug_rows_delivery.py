@@ -10,12 +10,13 @@ from itertools import permutations
 
 import pytest
 
-from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish, skip_to
+from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish
 from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule, WaitReason, waits
 from engine.keyshared.luck import Verdict, luck_of
 from engine.keyshared.model import Consumer, owner_of_key
 from engine.routing.growth import KeyMoves, moved_keys
 from tests.engine.keyshared.selectors import accepted, ring
+from tests.engine.keyshared.skipping import skip_to
 from tests.engine.routing.walks import partition_of_key
 
 KEYS = [f"key-{number}".encode() for number in range(200)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engine.errors import Rejection
 from engine.keyshared.consistent_sticky import MAX_POINTS, moved_slots, node_ranges
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
-from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan, plan_scaling
+from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan, Turns, plan_scaling
 from engine.keyshared.scaling_modes import ScalingMode
 from engine.keyshared.sticky import RangeConflict, sticky_selector
 from engine.ranges import HashRange, covers_exactly, join_neighbours
@@ -71,7 +71,8 @@ def test_in_the_order_of_turns_no_node_is_refused_and_what_stays_only_shrinks_or
     drawn: tuple[int, int, int, object],
 ) -> None:
     plan = drawn_plan(drawn)
-    stops, restarts, starts = plan.in_turns
+    turns = plan.in_turns
+    stops, restarts, starts = turns.stop_first, turns.restart_one_by_one, turns.start_last
     selector = running_before(plan)
     for node in stops:
         selector = selector.leave(node)
@@ -114,7 +115,7 @@ def test_the_last_index_moves_into_a_place_that_becomes_free_and_only_its_slots_
     assert plan.nodes[4].after == every[1]
     assert {move.source for move in plan.moves} == {1, 4}
     assert {move.target for move in plan.moves if move.source == 1} == {4}
-    assert plan.in_turns == ((1, 4), (0, 2, 3), (4,))
+    assert plan.in_turns == Turns((1, 4), (0, 2, 3), (4,))
     last = accepted(plan_scaling(100, 5, 4, KEYS))
     assert {move.source for move in last.moves} == {4}
 

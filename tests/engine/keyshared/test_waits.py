@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
-from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish, skip_to
+from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish
 from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, Holder, OrderRule, WaitReason, waits
 from engine.keyshared.draining import DrainingHash, DrainingHashes
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split
+from tests.engine.keyshared.skipping import skip_to
 
 KEYS = [f"key-{number}".encode() for number in range(200)]
 

@@ -5,10 +5,9 @@ Theirs is ``PartialPartitionedProducerTest``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.hashing import java_string_hash

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from msgspec import structs
 
@@ -30,9 +28,9 @@ def two_lazy_ones() -> ProducersState:
     for name in ("alpha", "beta"):
         settings = structs.replace(LAZY, producer_name=name)
         for seed in range(100):
-            tried = done(add_producers(replace(state, seed=seed), 1, settings, Routing("SinglePartition")))
+            tried = done(add_producers(structs.replace(state, seed=seed), 1, settings, Routing("SinglePartition")))
             if 1 in tried.producers[-1].started:
-                state = replace(tried, seed=0)
+                state = structs.replace(tried, seed=0)
                 break
     key_of = {97 % 3: "a", 98 % 3: "b", 99 % 3: "c"}
     state = done(send_by_one(state, 0, key_of[0], messages=1, size_bytes=10))

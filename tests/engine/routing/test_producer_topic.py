@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.producer_limit import ProducerLimit, is_limited, limit_in_force

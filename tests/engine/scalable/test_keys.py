@@ -6,10 +6,11 @@ import pytest
 
 from engine.errors import Rejection
 from engine.ranges import HashRange
-from engine.scalable.buckets import Attached, bucket_owners, equal_splits, refuse_boundaries
+from engine.scalable.buckets import Attached, bucket_owners, equal_splits
 from engine.scalable.layout import first_layout
 from engine.scalable.model import Layout, Segment, SegmentState
 from engine.scalable.routing import bucket_of_key, hashes_of_key, router
+from tests.golden.bucket_rules import refuse_boundaries
 
 
 def test_no_message_without_a_key_leaves_bucket_0() -> None:

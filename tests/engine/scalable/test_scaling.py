@@ -13,7 +13,8 @@ from engine.scalable.load_reports import INTERVAL, LoadRecord, Rates, interval_s
 from engine.scalable.model import Layout
 from engine.scalable.scaling import Action, ScalingState, Step, evaluate, next_steps, scaling_columns
 from engine.scalable.settings import AutoScaleSettings, max_buckets, refuse_settings, settings_in_force
-from engine.scalable.statistics import Registered, SegmentStatistics, bare_name, topic_statistics
+from engine.scalable.statistics import SegmentStatistics, bare_name
+from tests.golden.scalable_builder import Registered, topic_statistics
 
 NOW_MS = 10_000_000
 

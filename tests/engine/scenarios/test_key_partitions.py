@@ -8,7 +8,6 @@ from engine.admin.facts import ConsumerFacts
 from engine.cluster.commands import AddConsumer, KillConsumer
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
-from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.tables.topics import Topic
@@ -23,6 +22,7 @@ from engine.scenarios.key_subscriptions import (
     key_subscriptions_of,
 )
 from tests.engine.keyshared.selectors import auto_split
+from tests.journal_bytes import parse_state, serialise_state
 
 TOPIC = "persistent://public/default/t"
 

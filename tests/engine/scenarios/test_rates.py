@@ -12,7 +12,6 @@ import pytest
 
 from engine.admin.snapshot import read_answers
 from engine.cluster.commands import AddConsumer, KillConsumer, RemoveTopic
-from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.journal.invariants import faults
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.loads import LoadTable
@@ -24,6 +23,7 @@ from engine.views.failover.dashboard import dashboard_view, partitions_of
 from engine.views.failover.explanations import explain_topic
 from engine.views.failover.slice import slice_of
 from tests.engine.scenarios.recordings import RECORDINGS
+from tests.journal_bytes import parse_state, serialise_state
 
 TOPIC = "persistent://t/n/x"
 RATES = (100.0, 200.0, 194.67)

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from engine.errors import InputError
-from engine.verify import FactKind, VerifyReport, verify_folder
+from engine.verify.report import FactKind, VerifyReport
 from engine.verify.statistics import HALF_A_REPORT
 from tests.engine.verify.copies import RECORDINGS, edit, saved
+from tests.engine.verify.folders import verify_folder
 
 
 def _counts(report: VerifyReport) -> dict[object, int]:
@@ -30,15 +31,15 @@ def _counts(report: VerifyReport) -> dict[object, int]:
 )
 def test_the_flag_that_fits_is_found(tmp_path: Path, name: str, flag: bool, least: int) -> None:
     report = verify_folder(saved(name, tmp_path))
-    assert (report.exit_code, report.flag_source, report.consistent_hashing) == (0, "tried", flag)
+    assert (report.exit_code, report.rules.flag_source, report.rules.consistent_hashing) == (0, "tried", flag)
     assert report.compared >= least
-    assert report.fits[0].differences == 0
-    assert max(fit.differences for fit in report.fits) > 0
+    assert report.rules.fits[0].differences == 0
+    assert max(fit.differences for fit in report.rules.fits) > 0
 
 
 def test_the_run_time_configuration_names_the_flag_and_the_load_report_the_release(tmp_path: Path) -> None:
     report = verify_folder(saved("pip392-flag-on", tmp_path))
-    sources = report.flag_source, report.consistent_hashing, report.version_source
+    sources = report.rules.flag_source, report.rules.consistent_hashing, report.rules.release_source
     assert sources == ("run-time configuration", True, "load report")
     assert report.exit_code == 0
     assert report.compared >= 1221
@@ -52,7 +53,7 @@ def test_a_folder_of_bundles_is_compared(tmp_path: Path) -> None:
 
 def test_a_scenario_beside_the_answers_names_topics_settings_and_release() -> None:
     report = verify_folder(RECORDINGS / "v2.11.0-b-failover-8t-hash")
-    assert (report.pulsar_version, report.version_source, report.flag_source) == (
+    assert (report.rules.release, report.rules.release_source, report.rules.flag_source) == (
         "2.11.0",
         "scenario.json",
         "scenario.json",
@@ -63,8 +64,8 @@ def test_a_scenario_beside_the_answers_names_topics_settings_and_release() -> No
 
 def test_rules_that_fit_equally_well_are_reported(tmp_path: Path) -> None:
     report = verify_folder(saved("a-nonpersistent-3p-hash", tmp_path))
-    assert report.undecided
-    assert {fit.consistent_hashing for fit in report.fits if fit.differences == 0} == {True, False}
+    assert report.rules.undecided
+    assert {fit.consistent_hashing for fit in report.rules.fits if fit.differences == 0} == {True, False}
 
 
 def test_inferred_priority_levels_are_counted_separately(tmp_path: Path) -> None:
@@ -93,8 +94,8 @@ def test_a_spoilt_active_consumer_is_found(tmp_path: Path) -> None:
 
 def test_a_release_that_was_asked_for_is_the_only_one_tried(tmp_path: Path) -> None:
     report = verify_folder(saved("v2.11.0-a-failover-6p-hash", tmp_path), "2.11.0")
-    assert (report.exit_code, report.version_source, report.pulsar_version) == (0, "asked for", "2.11.0")
-    assert report.fits == ()
+    assert (report.exit_code, report.rules.release_source, report.rules.release) == (0, "asked for", "2.11.0")
+    assert report.rules.fits == ()
 
 
 def test_statistics_of_unnamed_topics_are_compared_as_far_as_their_order(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_a_file_name_can_name_the_topic(tmp_path: Path) -> None:
 def test_one_file_can_be_verified_by_itself() -> None:
     report = verify_folder(RECORDINGS / "a-failover-8p-hash/07-partitioned-stats.json.gz")
     assert report.exit_code == 0
-    assert report.consistent_hashing
+    assert report.rules.consistent_hashing
 
 
 def test_answers_in_one_object_are_separated(tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from msgspec import structs
 
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.kinds import AnswerKind
-from engine.verify import VerifyReport, verify_answers, verify_folder
 from engine.verify.answers import Answers, read_folder
+from engine.verify.compare import verify_answers
 from engine.verify.consumers import compare_subscription
+from engine.verify.report import VerifyReport
+from tests.engine.verify.folders import verify_folder
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 

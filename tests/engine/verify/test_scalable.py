@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from engine.verify import FactKind, VerifyReport, verify_folder
+from engine.verify.report import FactKind, VerifyReport
 from engine.verify.scalable import HANDED_OVER, NOT_ATTACHED, OTHER_EPOCH, PRUNED
 from tests.engine.scalable.scenes import scene, write
+from tests.engine.verify.folders import verify_folder
 
 SHARED = "2026-11-27T15-14-23Z"
 """Two segments of two buckets: c-a and c-b share 0, c-c has 1."""
@@ -57,7 +58,7 @@ def test_every_fact_of_a_recording_agrees(tmp_path: Path, name: str, facts: int)
 
 def test_facts_are_counted_once_although_two_forms_of_the_rules_are_tried(tmp_path: Path) -> None:
     report = verify_folder(write(tmp_path, "manual", SHARED))
-    assert len(report.fits) == 2
+    assert len(report.rules.fits) == 2
     assert counts(report) == {
         FactKind.SEGMENT_TILES: 1,
         FactKind.SEGMENT_DESCENT: 1,

@@ -21,7 +21,7 @@ from engine.errors import Rejection
 from engine.scenarios.embedded import embedded
 from engine.scenarios.synthetic import synthetic_producers
 from engine.views.bundles import view as balance
-from engine.views.bundles.document import BundlesDocument, balance_document, curve_document
+from engine.views.bundles.document import BundlesDocument, CurveDocument, balance_document
 from engine.views.bundles.model import BalanceQuestion, BalanceView
 from engine.views.bundles.view import balance_frame, balance_view, curve_after, curve_of, sessions_of
 from engine.views.bundles.words import (
@@ -313,7 +313,7 @@ def test_the_document_is_plain_json_with_all_trees() -> None:
     assert sum(row["topics"] for row in printed["trees"][0]["after"]) == printed["topics"]
     curve = curve_of(scene(), FLOW, LAST)
     assert not isinstance(curve, Rejection)
-    drawn = json.loads(json.dumps(curve_document(curve), allow_nan=False))
+    drawn = json.loads(json.dumps(document(CurveDocument("t/n", curve)), allow_nan=False))
     assert drawn["bundle"] == LAST and drawn["positions"] == [3877316650] and len(drawn["points"]) == 15
 
 

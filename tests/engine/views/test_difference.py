@@ -17,7 +17,7 @@ from engine.documents import document
 from engine.errors import Rejection
 from engine.failover.model import Consumer
 from engine.limit import parse_limit
-from engine.views.comparing.difference import DifferenceView, difference_document, difference_view, sums_of
+from engine.views.comparing.difference import DifferenceView, difference_view
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, clusters, topic_name
 
 
@@ -114,7 +114,7 @@ def test_a_subscription_of_one_side_has_no_verdict() -> None:
     assert [(subscription.presence, subscription.verdict) for subscription in view.subscriptions] == [
         ("vanished", None)
     ]
-    assert sums_of(view).items == 0
+    assert view.sums.items == 0
     view = diff(structs.replace(before, subscriptions=()), before)
     assert [subscription.presence for subscription in view.subscriptions] == ["appeared"]
 
@@ -122,7 +122,7 @@ def test_a_subscription_of_one_side_has_no_verdict() -> None:
 def test_sums_and_limits() -> None:
     before = cluster(["a", "b"], {"x": 10})
     view = diff(before, after(before, KillConsumer("sub", 1)), one_history=True)
-    sums = sums_of(view)
+    sums = view.sums
     assert (sums.items, sums.moved, sums.worse) == (10, 5, 1)
 
     def holds(text: str) -> bool:
@@ -144,7 +144,7 @@ def test_sums_and_limits() -> None:
 def test_the_document_has_every_row() -> None:
     before = cluster(["a", "b"], {"x": 10})
     view = diff(before, after(before, SetSetting(FLAG, "true")), one_history=True)
-    plain = document(difference_document(view))
+    plain = document(view)
     [one] = plain["subscriptions"]
     assert len(one["handovers"]) == one["verdict"]["moved"] == plain["sums"]["moved"]
 

@@ -10,15 +10,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from engine.bundles.algorithms import (
-    flow_limits,
-    flow_or_qps_as_proposed,
-    flow_or_qps_equally_divide,
-    range_equally_divide,
-    resolve_algorithm,
-    specified_positions_divide,
-    topic_count_equally_divide,
-)
+from engine.bundles.algorithms import flow_limits, range_equally_divide, resolve_algorithm, specified_positions_divide
 from engine.bundles.boundaries import (
     BundleRange,
     NamespaceBundles,
@@ -29,8 +21,9 @@ from engine.bundles.boundaries import (
     namespace_bundles,
     parse_range,
     split_bundles,
-    validate_boundaries_at_creation,
 )
+from engine.bundles.bulk_splits import flow_or_qps_as_proposed, flow_or_qps_equally_divide, topic_count_equally_divide
+from engine.bundles.columns import topics_in
 from engine.bundles.loads import (
     BundleAverage,
     TopicLoad,
@@ -38,7 +31,6 @@ from engine.bundles.loads import (
     hottest_bundle,
     largest_bundle,
     topic_load,
-    topics_in,
     with_partitions,
 )
 from engine.bundles.split import choose_cuts
@@ -46,6 +38,7 @@ from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
+from tests.golden.creation import validate_boundaries_at_creation
 from tests.golden.harness import Line, checks
 from tests.golden.load_lines import release_in_force
 
@@ -276,7 +269,7 @@ def split_range(given: Given) -> Answer:
 
 @answers("split_topic_count", kind="split_topic_count")
 def split_topic_count(given: Given) -> Answer:
-    return _cuts(topic_count_equally_divide(_loads(given["topics"])))
+    return _cuts(topic_count_equally_divide(_loads(given["topics"]) or ()))
 
 
 @answers("split_specified", kind="split_specified")
@@ -287,7 +280,7 @@ def split_specified(given: Given) -> Answer:
 
 @answers("split_flow_qps", kind="split_flow_qps")
 def split_flow_qps(given: Given) -> Answer:
-    topics, limits = _loads(given["topics"]), flow_limits(_limits(given["config"]))
+    topics, limits = _loads(given["topics"]) or (), flow_limits(_limits(given["config"]))
     merged = _cuts(flow_or_qps_equally_divide(topics, limits))
     return merged | {"proposal": list(flow_or_qps_as_proposed(topics))}
 

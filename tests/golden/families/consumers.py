@@ -13,15 +13,15 @@ from engine.failover.model import Consumer
 from engine.failover.state import Connection, DispatcherState, Notified, Outcome, Terms
 from engine.hashing import (
     java_string_hash,
-    java_string_hash_of_bytes,
     murmur3_32,
     murmur3_32_raw,
-    sticky_key_slot,
     utf8,
 )
+from engine.keyshared.model import SlotSpace
 from engine.names import partition_index
 from tests.golden.harness import checks
 from tests.golden.load_lines import release_in_force
+from tests.java_text import java_string_hash_of_bytes
 
 Line = dict[str, Any]
 
@@ -40,9 +40,9 @@ def check_hashes(line: Line) -> None:
     assert murmur3_32_raw(data) == line["raw"]
     hash_value = murmur3_32(data)
     assert hash_value == line["murmur3_32"] == line["murmur3hash32"]
-    assert sticky_key_slot(hash_value, 1, 65_535) == line["slot_ring"]
-    assert sticky_key_slot(hash_value, 0, 65_535) == line["slot_65536"]
-    assert sticky_key_slot(hash_value, 1, 2_147_483_646) == line["slot_classic"]
+    assert SlotSpace(1, 65_535).slot(hash_value) == line["slot_ring"]
+    assert SlotSpace(0, 65_535).slot(hash_value) == line["slot_65536"]
+    assert SlotSpace(1, 2_147_483_646).slot(hash_value) == line["slot_classic"]
 
 
 @checks("partition_index")

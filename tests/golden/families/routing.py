@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Set
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from engine.errors import Rejection
 from engine.routing.clients import KeyRouting, Message

@@ -11,15 +11,13 @@ from engine.scalable.buckets import (
     Attached,
     bucket_of,
     bucket_owners,
-    bucket_ranges,
     buckets_within_budget,
     equal_splits,
-    refuse_boundaries,
-    shown_hash,
 )
 from engine.scalable.layout import clocks_of, first_layout, merge, merge_depths, migrated_layout, prune, rebucket, split
 from engine.scalable.model import Layout, Segment, SegmentState, backing_topic, segment_name
 from engine.scalable.routing import bucket_of_key, hashes_of_key, router
+from tests.golden.bucket_rules import bucket_ranges, refuse_boundaries, shown_hash
 from tests.golden.harness import Line, checks
 
 Given = dict[str, Any]

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from engine.scalable.statistics import Registered, SegmentStatistics, Session, topic_statistics
+from engine.scalable.statistics import SegmentStatistics
 from tests.golden.families.scalable import TOPIC, laid_out
 from tests.golden.harness import Line, checks
+from tests.golden.scalable_builder import Registered, Session, topic_statistics
 
 
 def _without_nulls(value: Any) -> Any:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from engine.bundles.algorithms import flow_limits
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, namespace_bundles
-from engine.bundles.loads import TopicLoad, topics_in
+from engine.bundles.columns import topics_in
+from engine.bundles.loads import TopicLoad
 from engine.bundles.split import choose_cuts
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE
 from engine.errors import Rejection

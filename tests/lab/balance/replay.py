@@ -12,7 +12,10 @@ from itertools import pairwise, permutations
 
 from engine.balance.averages import BundleData
 from engine.balance.splitting.extensible import CycleDecision, CycleLimits, CycleObservation, SplitMemory, cycle
-from engine.balance.splitting.leader import (
+from engine.balance.splitting.modular import BrokerReport, ModularDecision
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from tests.lab.balance.leader import (
     LeaderMemory,
     attempted,
     broker_appeared,
@@ -21,9 +24,6 @@ from engine.balance.splitting.leader import (
     sampled,
     with_reports,
 )
-from engine.balance.splitting.modular import BrokerReport, ModularDecision
-from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 
 MOMENT_MS = 1500
 """How long after a report its splits may be written: the leader splits one bundle after the other, then reads on."""

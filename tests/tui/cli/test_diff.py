@@ -75,6 +75,8 @@ def test_namespaces_without_a_common_topic_are_compared_where_they_are_named(run
     for pair in ("t/n", "t/n=t/m=", "t/absent=t/m", "t/n=t/absent", "n=m"):
         assert run("diff", before, later, "--as", pair).code == 2, pair
     assert run("diff", before, "rule:ring", "--as", "t/n=t/m").code == 2
+    both = str(answers(["c-a"], ["persistent://t/n/x", "persistent://t/m/y"], "both.json"))
+    assert run("diff", both, later, "--as", "t/n=t/m").code == 2
 
 
 def test_a_hand_over_between_namesakes_is_named_and_no_count_is_made_up(run: Run, answers: Answers) -> None:

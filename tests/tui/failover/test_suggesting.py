@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from textual.pilot import Pilot
 
-from engine.compare.goal import Goal
 from engine.compare.names import Fit
 from engine.compare.suggestion import suggestion
+from engine.compare.verdict import Goal
 from engine.errors import Rejection
 from tests.tui.screens_under_test import app_of, main_screen, run
 from tui.app import RingsideApp

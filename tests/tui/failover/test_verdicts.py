@@ -12,7 +12,7 @@ from engine.views.comparing.heirs import HeirsView, LossesView
 from tests.tui.key_scenes import before_a_move, keys_app
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.app import RingsideApp
-from tui.failover.status import status_parts
+from tui.failover.screen import status_parts
 from tui.failover.words import flag_helps, state_hint
 from tui.kit.diff_screen import DiffScreen
 from tui.kit.heirs_screen import HeirsScreen

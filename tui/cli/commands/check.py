@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import click
 
-from engine.answer import about
 from engine.errors import InputError, system_reason
-from engine.plan.model import GoalKind
 from engine.text import counted, visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
@@ -29,64 +25,6 @@ if TYPE_CHECKING:
 
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedGoal:
-    part: Annotated[str, about("Subscription or namespace.")]
-    goal: Annotated[GoalKind, about("What is asked for.")]
-    allowed: Annotated[
-        float, about("The most that is fine: a ratio, a number, messages per second, or a part 0..1 for moved.", 0)
-    ]
-    losses: Annotated[int, about("Of survive: how many are lost at once.", 0, 3)]
-    by_messages: Annotated[bool, about("Of survive: the ratio is of messages per second.")]
-    met: Annotated[bool, about("Whether it is met.")]
-    found: Annotated[
-        float | None, about("What was found, in the unit of allowed; null where it could not be judged.", 0)
-    ]
-    who: Annotated[
-        Sequence[str], about("Consumers that decide: the busiest, those whose loss is worst, those that cannot join.")
-    ]
-    key: Annotated[str, about("The key that alone breaks the goal; empty for none.")]
-    reason: Annotated[str, about("Why it could not be judged; empty where it could.")]
-    line: Annotated[int, about("Its line in the plan.", 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckDocument:
-    """A planned state, judged by its goals."""
-
-    FORMAT: ClassVar = "ringside.check/1"
-
-    source: Annotated[str, about("The plan.")]
-    release: Annotated[str, about("Pulsar's release by whose rules it is judged.")]
-    met: Annotated[bool, about("Whether every goal is met.")]
-    goals: Annotated[Sequence[JudgedGoal], about("Every goal, in the order of the plan.")]
-
-
-def check_document(judged: Judged) -> CheckDocument:
-    """Every goal with its result."""
-    return CheckDocument(
-        source=judged.plan.source,
-        release=judged.plan.release,
-        met=not judged.missed,
-        goals=[
-            JudgedGoal(
-                part=outcome.part,
-                goal=outcome.goal.kind,
-                allowed=outcome.goal.allowed,
-                losses=outcome.goal.losses,
-                by_messages=outcome.goal.by_messages,
-                met=outcome.met,
-                found=outcome.actual,
-                who=outcome.who,
-                key=outcome.key,
-                reason=outcome.reason,
-                line=outcome.goal.line,
-            )
-            for outcome in judged.outcomes
-        ],
-    )
 
 
 def sarif_document(judged: Judged, sentences: dict[Outcome, str], version: str) -> dict[str, Any]:
@@ -180,7 +118,7 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
         sentences = {outcome: sentence(outcome) for outcome in judged.missed}
         write_report(sarif, json_text(sarif_document(judged, sentences, engine.__version__)), SARIF_MARK, "--sarif")
     if as_json:
-        write_out(json_text(check_document(judged)))
+        write_out(json_text(judged))
     else:
         write_page(check_lines(judged), ascii_only=ascii_only)
     return FAILED if judged.missed else FINE

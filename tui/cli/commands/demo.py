@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import click
 from msgspec.structs import replace
 
 from engine.answer import about
-from engine.errors import InputError, Rejection
+from engine.errors import InputError
 from engine.text import counted
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import JournalChoice, Output, journal_options, max_input_option, output_options
@@ -22,12 +21,9 @@ from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engine.scenarios.script.run import Script, ScriptStep
-
-
-"""Changes when a member goes or changes its meaning."""
 
 
 @click.command("demo")
@@ -133,7 +129,7 @@ def _script(script: str) -> Script:
 def _run(script: Script, output: Output, max_input: int, *, every_line: bool) -> int:
     """Run a script to its end, print the chosen form, and say what failed."""
 
-    from engine.scenarios.script.run import run_script, start_of
+    from engine.scenarios.script.run import run_script, script_document, start_of
 
     steps: list[ScriptStep] = []
     timeline = None
@@ -182,76 +178,6 @@ def list_document(scripts: Iterable[Script]) -> ScriptsDocument:
 
 def _name(script: Script) -> str:
     return PurePath(script.source).stem
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    met: Annotated[bool, about("Whether it is met.")]
-    found: Annotated[float | None, about("The number that came, null where none is expected.")]
-    instead: Annotated[str | None, about("What is there instead, null where it is met.")]
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedStep:
-    line: Annotated[int, about("From 1.", 1)]
-    at_seconds: Annotated[float, about("Simulated seconds since the start.", 0)]
-    kind: Annotated[Literal["say", "do", "select", "view", "expect"], about("What it is.")]
-    text: Annotated[str, about("Its own words.")]
-    caption: Annotated[str, about("The caption in force.")]
-    refused: Annotated[Rejection | None, about("Why a command was refused, also where that was expected.")]
-    expected: Annotated[Expected | None, about("How an expectation came out, null where nothing is expected.")]
-    failures: Annotated[Sequence[str], about("What did not go as the script says.")]
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptDocument:
-    """What `ringside demo NAME --headless --json` prints: a script line by line, and how its expectations came out."""
-
-    FORMAT: ClassVar = "ringside.script/1"
-
-    script: Annotated[str, about("The file.")]
-    title: Annotated[str, about("Its first comment.")]
-    about: Annotated[str, about("The other comments before its start: what it shows.")]
-    expectations: Annotated[int, about("Lines that expect something.", 0)]
-    met: Annotated[int, about("Those that are met.", 0)]
-    failed_lines: Annotated[Sequence[int], about("Lines that failed, by number.", 1)]
-    steps: Annotated[Sequence[PlayedStep], about("Every line that did something.")]
-    view: Annotated[
-        Mapping[str, Any],
-        about("What the screen shows at the end: the document of the dashboard, of keys or of producers."),
-    ]
-
-
-def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str, Any]) -> ScriptDocument:
-    """What ``script_lines`` says, with the numbers measured; ``view`` is the one at the end.
-
-    A step's ``expected`` is null where it expects nothing.
-    """
-    expected = [step for step in steps if step.kind == "expect"]
-    return ScriptDocument(
-        script=script.source,
-        title=script.title,
-        about=script.about,
-        expectations=len(expected),
-        met=sum(not step.failures for step in expected),
-        failed_lines=[step.line for step in steps if step.failures],
-        steps=[_step_document(step) for step in steps],
-        view=view,
-    )
-
-
-def _step_document(step: ScriptStep) -> PlayedStep:
-    expected = Expected(met=not step.failures, found=step.actual, instead=step.instead or None)
-    return PlayedStep(
-        line=step.line,
-        at_seconds=step.at_seconds,
-        kind=step.kind,
-        text=step.text,
-        caption=step.caption,
-        refused=step.rejection,
-        expected=expected if step.kind == "expect" else None,
-        failures=[failure.reason for failure in step.failures],
-    )
 
 
 def script_lines(steps: Sequence[ScriptStep]) -> list[str]:

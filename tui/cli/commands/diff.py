@@ -67,10 +67,8 @@ def diff_command(
     from engine.admin.moments import combined
     from engine.views.comparing.difference import (
         Sums,
-        difference_document,
         difference_view,
         reported_between,
-        sums_of,
     )
 
     wanted = limits_of(limits, [field.name for field in fields(Sums) if field.name != "items"])
@@ -98,12 +96,12 @@ def diff_command(
         then, now = (combined(side.seen) for side in sides)
         view = replace(view, reported=reported_between(then, now, subscription), namespaces=pairs)
     if as_json:
-        write_out(json_text(difference_document(view)))
+        write_out(json_text(view))
     else:
         from tui.cli.printers.differences import difference_lines
 
         write_page(difference_lines(view, top), ascii_only=ascii_only)
-    return code_under(wanted, sums_of(view))
+    return code_under(wanted, view.sums)
 
 
 def _named_pairs(texts: Iterable[str]) -> dict[str, str]:
@@ -125,14 +123,14 @@ def _as_namespaces(mine: Session, theirs: Session, given: Mapping[str, str]) -> 
     from tui.cli.session import begin
 
     before, after = combined(mine.seen), combined(theirs.seen)
-    for letter, names, snapshot in (
-        ("A", given.keys(), before),
-        ("B", [new for old, new in given.items() if new != old], after),
-    ):
-        there = topics_by_namespace(snapshot).keys() | snapshot.bundles.keys()
-        absent = next((name for name in names if name not in there), None)
-        if absent is not None:
-            raise InputError(f"--as: {letter} has no namespace {absent}; there is {', '.join(sorted(there)[:8])}")
+    ours, others = (topics_by_namespace(one).keys() | one.bundles.keys() for one in (before, after))
+    for old, new in given.items():
+        if old not in ours:
+            raise InputError(f"--as: A has no namespace {old}; there is {', '.join(sorted(ours)[:8])}")
+        if new != old and new not in others:
+            raise InputError(f"--as: B has no namespace {new}; there is {', '.join(sorted(others)[:8])}")
+        if new != old and new in ours:
+            raise InputError(f"--as: A has a namespace {new} itself, which is compared with that of B")
     found = {**paired_namespaces(before, after), **given}
     pairs = {old: new for old, new in found.items() if old != new}
     if not pairs:

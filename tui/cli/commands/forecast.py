@@ -143,9 +143,9 @@ def _show_curve(
     say_problems(session.problems)
     say_rejections(curve.problems, curve.bad_topics)
     if as_json:
-        from engine.views.bundles.document import curve_document
+        from engine.views.bundles.document import CurveDocument
 
-        write_out(json_text({"format": "ringside.curve/1", "namespace": owner, **curve_document(curve)}))
+        write_out(json_text(CurveDocument(owner, curve)))
     else:
         only_ascii = ascii_only or not speaks_unicode()
         write_page(curve_lines(owner, curve, ascii_only=only_ascii), ascii_only=only_ascii)

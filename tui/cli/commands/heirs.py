@@ -107,10 +107,10 @@ def _of_brokers(
 ) -> int:
     """The losses of the named brokers, else of each single broker."""
     from engine.views.brokers.heirs import (
+        BrokerHeirsDocument,
         broker_heirs,
         broker_heirs_document,
         broker_losses,
-        broker_losses_document,
     )
     from engine.views.brokers.model import BrokersQuestion
     from engine.views.brokers.view import brokers_input
@@ -131,7 +131,7 @@ def _of_brokers(
         losses = broker_losses(given, question)
         if isinstance(losses, Rejection):
             raise InputError(losses.message)
-        document, lines = broker_losses_document(losses), broker_losses_lines(losses, top)
+        document, lines = BrokerHeirsDocument(losses=losses), broker_losses_lines(losses, top)
     if as_json:
         write_out(json_text(document))
     else:

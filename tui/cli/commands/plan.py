@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from engine.answer import about
 from engine.errors import InputError, Rejection
 from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE
-from engine.keyshared.scaling import PlanAction
-from engine.keyshared.scaling_modes import ModeMoves, ScalingMode
+from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan, plan_scaling
 from engine.text import counted, shell_line
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options, points_option
@@ -23,10 +19,9 @@ from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import percent, safe_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from engine.keyshared.scaling import NodePlan, ScalingPlan
-    from engine.keyshared.scaling_modes import ModeMoves, ScalingMode
+    from engine.keyshared.scaling_modes import ModeMoves
     from engine.ranges import HashRange
 
 KEYS_SHOWN: Final = 20
@@ -75,7 +70,6 @@ def plan_command(
 
     Example: ringside plan --nodes 4 --to 5
     """
-    from engine.keyshared.scaling import plan_scaling
     from tui.cli.key_options import known_keys
 
     plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving)
@@ -84,7 +78,7 @@ def plan_command(
     if every and as_json:
         raise click.UsageError("--json has everything already; leave --all out")
     if as_json:
-        write_out(json_text(plan_document(plan)))
+        write_out(json_text(plan))
     else:
         write_page(plan_lines(plan, every=every), ascii_only=ascii_only)
     return FINE
@@ -110,11 +104,9 @@ def plan_lines(plan: ScalingPlan, *, every: bool = False) -> list[str]:
 
 
 def _steps(plan: ScalingPlan) -> Iterator[str]:
-    from engine.keyshared.scaling import PlanAction
-
-    for number, step in enumerate(plan.steps, start=1):
+    for step in plan.steps:
         nodes = f"{_named(step.nodes)}{f' ({len(step.nodes)} in all)' if len(step.nodes) > 2 else ''}"
-        yield from wrapped(f"{step.action.value}: {nodes}", first=f"{number}. ", rest="   ")
+        yield from wrapped(f"{step.action.value}: {nodes}", first=f"{step.step}. ", rest="   ")
         if step.action is PlanAction.STOP and plan.too_early is not None:
             answer = f"one that starts too early is refused ({plan.too_early.error}): {plan.too_early.message}"
             yield from wrapped(answer, first="   ", rest="   ")
@@ -124,13 +116,14 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
         f"all {RANGE_SIZE:,} slots stall from the last stop on{keys}; what a node declares is served again as soon as"
         " it has started, the rest keeps waiting",
     )
-    stops, stays, starts = plan.in_turns
-    if stays:
-        parts = [f"stop {_named(stops)}"] if stops else []
-        parts += [f"restart {_named(stays)} one by one with the new count", f"then start {_named(starts)}"]
+    turns = plan.in_turns
+    if turns.restart_one_by_one:
+        parts = [f"stop {_named(turns.stop_first)}"] if turns.stop_first else []
+        parts.append(f"restart {_named(turns.restart_one_by_one)} one by one with the new count")
+        parts += [f"then start {_named(turns.start_last)}"] if turns.start_last else []
         yield from _labelled(
             "in turns",
-            f"where the order of the restarts is kept, fewer stall: {', '.join(parts if starts else parts[:-1])};"
+            f"where the order of the restarts is kept, fewer stall: {', '.join(parts)};"
             " then only what moves and the node that is just restarted wait",
         )
 
@@ -217,7 +210,6 @@ def _declared(plan: ScalingPlan) -> Iterator[str]:
 
 
 def _where_declared(plan: ScalingPlan) -> list[str]:
-
     line = shell_line("ringside", "ranges", "--points", str(plan.points), "--nodes", str(plan.after))
     return wrapped(f"what each node declares: --all, or {line} (--code java)")
 
@@ -251,161 +243,3 @@ def _labelled(label: str, sentence: str) -> list[str]:
 
 def _key(key: bytes) -> str:
     return safe_name(text_of_key(key)) if key else '""'
-
-
-Action = Literal["stop", "configure", "start"]
-_ACTIONS: Final[Mapping[PlanAction, Action]] = {
-    PlanAction.STOP: "stop",
-    PlanAction.CONFIGURE: "configure",
-    PlanAction.START: "start",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedStep:
-    step: Annotated[int, about("From 1.", 1)]
-    action: Annotated[Action, about("What is done.")]
-    text: Annotated[PlanAction, about("The same in words.")]
-    nodes: Annotated[Sequence[int], about("By which nodes.", 0)]
-
-
-@dataclass(frozen=True, slots=True)
-class Stalls:
-    """What is not served between the last stop and a start."""
-
-    slots: Annotated[int, about("Slots.", 0)]
-    known_keys: Annotated[int, about("Known keys.", 0)]
-
-
-@dataclass(frozen=True, slots=True)
-class Turns:
-    """An order in which less stalls, where somebody takes care of it."""
-
-    stop_first: Annotated[Sequence[int], about("Nodes.", 0)]
-    restart_one_by_one: Annotated[Sequence[int], about("Nodes.", 0)]
-    start_last: Annotated[Sequence[int], about("Nodes.", 0)]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeRow:
-    node: Annotated[int, about("Its number: the index before, new ones from there on.", 0)]
-    index_before: Annotated[int | None, about("Null: it did not run.", 0)]
-    index_after: Annotated[int | None, about("Null: it leaves.", 0)]
-    ranges_before: Annotated[Sequence[tuple[int, int]], about("What it declares before.", 0)]
-    ranges_after: Annotated[Sequence[tuple[int, int]], about("What it declares then.", 0)]
-    slots_before: Annotated[int, about("Slots before.", 0)]
-    slots_after: Annotated[int, about("Slots then.", 0)]
-    known_keys_before: Annotated[int, about("Known keys before.", 0)]
-    known_keys_after: Annotated[int, about("Known keys then.", 0)]
-
-
-@dataclass(frozen=True, slots=True)
-class MovedRange:
-    range: Annotated[tuple[int, int], about("First and last slot.", 0)]
-    from_: Annotated[int, about("From this node.", 0)]
-    to: Annotated[int, about("To this one.", 0)]
-
-
-@dataclass(frozen=True, slots=True)
-class MovedKeyRow:
-    key: Annotated[str, about("The key as text, hex: or base64: for bytes that are none.")]
-    slot: Annotated[int, about("Its slot.", 0)]
-    from_: Annotated[int, about("From this node.", 0)]
-    to: Annotated[int, about("To this one.", 0)]
-
-
-@dataclass(frozen=True, slots=True)
-class ModeRow:
-    mode: Annotated[ScalingMode, about("Its name.")]
-    needs_stop: Annotated[bool, about("Whether all nodes have to stop.")]
-    moved_share: Annotated[float, about("Share of slots that change their consumer.", 0, 1)]
-    between_stayers: Annotated[float, about("Share of slots that move from one to another that both stay.", 0, 1)]
-    moved_keys: Annotated[int, about("Known keys that move.", 0)]
-    max_over_mean: Annotated[float, about("Largest number of slots over the mean.", 0)]
-    refusal: Annotated[str | None, about("Why this mode cannot do it.")]
-
-
-@dataclass(frozen=True, slots=True)
-class PlanDocument:
-    """What `ringside plan --json` prints: another number of nodes with consistent sticky ranges, step by step."""
-
-    FORMAT: ClassVar = "ringside.plan/1"
-
-    points: Annotated[int, about("Points of each node.", 1)]
-    before: Annotated[int, about("Nodes now.", 1)]
-    after: Annotated[int, about("Nodes then.", 1)]
-    leaving: Annotated[Sequence[int], about("Indices of nodes that go.", 0)]
-    client_side_technique: Annotated[
-        Literal[True], about("Brokers know the ranges as STICKY and nothing of how they are made.")
-    ]
-    steps: Annotated[Sequence[PlannedStep], about("In order.")]
-    stalls_meanwhile: Annotated[Stalls, about("What is not served between the last stop and a start.")]
-    refused_when_too_early: Annotated[str | None, about("What a broker answers to a node that starts too early.")]
-    in_turns: Annotated[Turns, about("An order in which less stalls, where somebody takes care of it.")]
-    nodes: Annotated[Sequence[NodeRow], about("Every node, before and after.")]
-    moved_slots: Annotated[int, about("Slots that change their node.", 0)]
-    least_share: Annotated[float, about("The share of slots that would have to move if all shares were equal.", 0, 1)]
-    moves: Annotated[Sequence[MovedRange], about("Ranges that change their node, ascending.")]
-    known_keys: Annotated[int, about("Known keys in all.", 0)]
-    moved_keys: Annotated[Sequence[MovedKeyRow], about("Known keys that change their node.")]
-    modes: Annotated[Sequence[ModeRow], about("The same change in other modes.")]
-
-
-def plan_document(plan: ScalingPlan) -> PlanDocument:
-    """The plan with keys in their text form (``key_text``)."""
-    stops, stays, starts = plan.in_turns
-    return PlanDocument(
-        points=plan.points,
-        before=plan.before,
-        after=plan.after,
-        leaving=plan.leaving,
-        client_side_technique=True,
-        steps=[
-            PlannedStep(step=number, action=_ACTIONS[step.action], text=step.action, nodes=step.nodes)
-            for number, step in enumerate(plan.steps, start=1)
-        ],
-        stalls_meanwhile=Stalls(slots=RANGE_SIZE, known_keys=plan.keys),
-        refused_when_too_early=str(plan.too_early.message) if plan.too_early is not None else None,
-        in_turns=Turns(stop_first=stops, restart_one_by_one=stays, start_last=starts),
-        nodes=[
-            NodeRow(
-                node=node.node,
-                index_before=node.index_before,
-                index_after=node.index_after,
-                ranges_before=_pairs(node.before),
-                ranges_after=_pairs(node.after),
-                slots_before=node.slots_before,
-                slots_after=node.slots_after,
-                known_keys_before=node.keys_before,
-                known_keys_after=node.keys_after,
-            )
-            for node in plan.nodes
-        ],
-        moved_slots=plan.moved_slots,
-        least_share=plan.least_share,
-        moves=[
-            MovedRange(range=(move.range.start, move.range.end), from_=move.source, to=move.target)
-            for move in plan.moves
-        ],
-        known_keys=plan.keys,
-        moved_keys=[
-            MovedKeyRow(key=text_of_key(move.key), slot=move.slot, from_=move.source, to=move.target)
-            for move in plan.moved_keys
-        ],
-        modes=[
-            ModeRow(
-                mode=mode.mode,
-                needs_stop=mode.needs_stop,
-                moved_share=mode.moved_share,
-                between_stayers=mode.between_stayers,
-                moved_keys=mode.moved_keys,
-                max_over_mean=mode.max_over_mean,
-                refusal=mode.refusal.message if mode.refusal is not None else None,
-            )
-            for mode in plan.modes
-        ],
-    )
-
-
-def _pairs(pieces: Sequence[HashRange]) -> list[tuple[int, int]]:
-    return [(piece.start, piece.end) for piece in pieces]

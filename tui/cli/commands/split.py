@@ -12,7 +12,7 @@ from engine.errors import InputError
 from engine.text import counted, visible
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import json_text, plain_values, write_out, write_page
+from tui.cli.output import json_text, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import bytes_per_sec, in_out_rate, percent, quantity, safe_name
 
@@ -68,7 +68,7 @@ def split_command(
             raise InputError(f"--algorithm {algorithm}: not known; known: {', '.join(dict.fromkeys(known))}")
         view = replace(view, options=tuple(shown for shown in view.options if shown.algorithm == algorithm))
     if as_json:
-        write_out(json_text({"format": "ringside.split/1", **plain_values(view)}))
+        write_out(json_text(view))
     else:
         write_page(split_lines(view), ascii_only=ascii_only)
     return FINE

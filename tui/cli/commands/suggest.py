@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from engine.bundles.sizing import BundlesNeeded
     from engine.cluster.keys.state import KeySubscription
     from engine.cluster.state import ClusterState, Subscription
-    from engine.compare.goal import Goal, SuggestionKind
     from engine.compare.names import Fit, RingKind, Work
     from engine.compare.sizes import Size, Sizing
-    from engine.compare.verdict import Verdict
+    from engine.compare.verdict import Goal, SuggestionKind, Verdict
     from engine.config import BrokerSettings
 
 _NAME_ALIGNS: Final[tuple[Align, ...]] = ("<", "<")
@@ -154,8 +153,8 @@ def suggest_names(
 
 
 def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
-    from engine.compare.goal import Goal
     from engine.compare.suggestion import sizing_document, sizing_for
+    from engine.compare.verdict import Goal
 
     state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
@@ -258,8 +257,8 @@ def suggest_bundles(
     import numpy as np
 
     from engine.cluster.bundles import topic_loads
-    from engine.compare.goal import Goal
     from engine.compare.suggestion import bundles_for, sizing_document
+    from engine.compare.verdict import Goal
     from tui.cli.session import namespace_of, session_of
 
     session = session_of(path, what_if)
@@ -293,9 +292,7 @@ def _by_chance(topics: int, brokers: int, idle_share: float, maximum: int, how: 
     if isinstance(needed, Rejection):
         raise InputError(f"--{needed.field.replace('_', '-')}: {needed.message}")
     if how["as_json"]:
-        from engine.views.bundles.document import needed_document
-
-        write_out(json_text({"format": "ringside.bundles-needed/1", **needed_document(needed)}))
+        write_out(json_text(needed))
     else:
         write_page(_needed_lines(needed), ascii_only=how["ascii_only"])
     return FINE

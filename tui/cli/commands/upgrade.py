@@ -42,7 +42,7 @@ def upgrade_command(
 
     Example: ringside upgrade answers/ --to 5.0
     """
-    from engine.views.comparing.upgrade import upgrade_document, upgrade_view
+    from engine.views.comparing.upgrade import upgrade_view
     from tui.cli.session import session_of
 
     session = session_of(path, what_if)
@@ -52,7 +52,7 @@ def upgrade_command(
     if isinstance(view, Rejection):
         raise InputError(f"--to {release}: {view.message}")
     if as_json:
-        write_out(json_text(upgrade_document(view)))
+        write_out(json_text(view))
     else:
         write_page(upgrade_lines(view, top), ascii_only=ascii_only)
     return FINE

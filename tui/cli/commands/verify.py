@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from engine.admin.folders import FilesRead
-from engine.answer import about
 from engine.config import FLAG
-from engine.errors import InputError, Problem, Rejection
+from engine.errors import InputError, Rejection
 from engine.text import counted
-from engine.verify import Difference, Fit, VerifyReport, answers_of, verify_answers
-from engine.verify.answers import Answers, read_folder
-from engine.verify.report import FactKind, FlagSource, LikelyReason, VersionSource
+from engine.verify.answers import Answers, answers_of, read_folder
+from engine.verify.compare import verify_answers
+from engine.verify.report import Difference, Fit, VerifyReport
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_option
 from tui.cli.output import json_text, say, say_problems, write_out, write_page
@@ -79,7 +77,7 @@ def verify_command(
     report = verify_answers(answers, pulsar)
     say_problems(report.problems)
     if as_json:
-        write_out(json_text(verify_document(report)))
+        write_out(json_text(report))
     else:
         write_page(report_lines(report), ascii_only=ascii_only)
     if not report.compared:
@@ -131,20 +129,20 @@ def _rules(report: VerifyReport) -> Iterator[str]:
         "broker": "as the broker says",
         "load report": "from a load report",
         "tried": "unknown, so the rules were tried",
-    }[report.version_source]
-    yield f"release rules: Pulsar {report.pulsar_version} ({source})"
-    flag = "true" if report.consistent_hashing else "false"
+    }[report.rules.release_source]
+    yield f"release rules: Pulsar {report.rules.release} ({source})"
+    flag = "true" if report.rules.consistent_hashing else "false"
     where = {
         "asked for": "as asked for",
         "scenario.json": "from scenario.json",
         "run-time configuration": "from the run-time configuration",
         "tried": "unknown, so both were tried",
-    }[report.flag_source]
+    }[report.rules.flag_source]
     yield f"activeConsumerFailoverConsistentHashing={flag} ({where})"
-    if report.fits:
-        best = report.fits[0].differences
-        fitting = [_fit(fit) for fit in report.fits if fit.differences == best]
-        worse = [fit for fit in report.fits if fit.differences > best]
+    if report.rules.fits:
+        best = report.rules.fits[0].differences
+        fitting = [_fit(fit) for fit in report.rules.fits if fit.differences == best]
+        worse = [fit for fit in report.rules.fits if fit.differences > best]
         others = [f"{_fit(fit)}: {counted(fit.differences, 'difference')}" for fit in worse]
         verb = "fits" if len(fitting) == 1 else "fit equally well"
         yield f"{'; '.join(fitting)}: {verb} ({counted(best, 'difference')})"
@@ -190,106 +188,3 @@ def _not_compared(report: VerifyReport) -> Iterator[str]:
         yield "not compared"
         for what, count in report.not_compared:
             yield f"  {count} × {what}"
-
-
-@dataclass(frozen=True, slots=True)
-class TriedRule:
-    nonpartitioned_failover: Annotated[Literal["ring", "first-connected"], about("For topics without partitions.")]
-    consistent_hashing: Annotated[bool, about("For partitions.")]
-    differences: Annotated[int, about("Differences with it.", 0)]
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What was modelled."""
-
-    release: Annotated[str, about("The release whose rules were used.")]
-    release_source: Annotated[VersionSource, about("Where it is from.")]
-    consistent_hashing: Annotated[bool, about("The value of activeConsumerFailoverConsistentHashing that was used.")]
-    flag_source: Annotated[FlagSource, about("Where it is from.")]
-    fits: Annotated[Sequence[TriedRule], about("Rules that were tried, best first; empty where nothing was.")]
-    undecided: Annotated[bool, about("Whether several fit equally well.")]
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedFacts:
-    kind: Annotated[FactKind, about("What is compared.")]
-    compared: Annotated[int, about("Facts.", 0)]
-    agree: Annotated[int, about("Those that agree.", 0)]
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedDifference:
-    kind: Annotated[FactKind, about("What is compared.")]
-    moment: Annotated[str, about("The number or time that the file names of one moment begin with; empty without one.")]
-    file: Annotated[str, about("The file.")]
-    subject: Annotated[str, about("What it is about.")]
-    recorded: Annotated[str, about("What the broker answered.")]
-    model: Annotated[str, about("What the model says.")]
-    rule: Annotated[str, about("The rule that says it.")]
-    likely_reason: Annotated[
-        LikelyReason | None, about("The likeliest reason; null where none of the known ones fits.")
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class NotCompared:
-    what: Annotated[str, about("What, and why.")]
-    count: Annotated[int, about("How many.", 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class VerifyDocument:
-    """What `ringside verify --json` prints: how far the model agrees with what brokers answered."""
-
-    FORMAT: ClassVar = "ringside.verify/1"
-
-    path: Annotated[str, about("The folder.")]
-    rules: Annotated[Rules, about("What was modelled.")]
-    compared: Annotated[int, about("Facts that were compared.", 0)]
-    agree: Annotated[int, about("Facts that agree.", 0)]
-    facts: Annotated[Sequence[ComparedFacts], about("The same by kind.")]
-    differences: Annotated[Sequence[PrintedDifference], about("Facts that do not agree.")]
-    not_compared: Annotated[Sequence[NotCompared], about("What was left out.")]
-    problems: Annotated[Sequence[Problem], about("Parts of the input that could not be used.")]
-    exit_code: Annotated[Literal[0, 1, 2], about("How the command ends.")]
-
-
-def verify_document(report: VerifyReport) -> VerifyDocument:
-    return VerifyDocument(
-        path=report.path,
-        rules=Rules(
-            release=report.pulsar_version,
-            release_source=report.version_source,
-            consistent_hashing=report.consistent_hashing,
-            flag_source=report.flag_source,
-            fits=[
-                TriedRule(
-                    nonpartitioned_failover=fit.nonpartitioned,
-                    consistent_hashing=fit.consistent_hashing,
-                    differences=fit.differences,
-                )
-                for fit in report.fits
-            ],
-            undecided=report.undecided,
-        ),
-        compared=report.compared,
-        agree=report.agree,
-        facts=[ComparedFacts(FactKind(tally.kind), tally.compared, tally.agree) for tally in report.tallies],
-        differences=[
-            PrintedDifference(
-                kind=FactKind(difference.kind),
-                moment=difference.moment,
-                file=difference.file,
-                subject=difference.subject,
-                recorded=difference.recorded,
-                model=difference.modelled,
-                rule=difference.rule,
-                likely_reason=difference.likely,
-            )
-            for difference in report.differences
-        ],
-        not_compared=[NotCompared(what=what, count=count) for what, count in report.not_compared],
-        problems=report.problems,
-        exit_code=report.exit_code,
-    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine.answer import extended
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
 from engine.errors import InputError, Rejection
 from engine.text import counted, shell_line
@@ -154,10 +155,10 @@ def _shown(
     shown: Sequence[Diagnosis], others: int, *, lists_all: bool, in_full: bool, as_json: bool, ascii_only: bool
 ) -> int:
     """Print diagnoses, and return the exit code."""
-    from engine.diagnosis.findings import diagnoses_document, diagnosis_document
+    from engine.diagnosis.findings import Why, WhyAll
 
     if as_json:
-        write_out(json_text(diagnoses_document(shown) if lists_all else diagnosis_document(shown[0])))
+        write_out(json_text(WhyAll(shown) if lists_all else extended(Why, shown[0])))
     elif lists_all:
         write_page(all_lines(shown), ascii_only=ascii_only)
     else:
@@ -190,9 +191,9 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
 
     ``others`` is the number of other subscriptions.
     """
-    from engine.admin.requests import NAMELESS
     from engine.diagnosis.placed import NO_STATISTICS
     from engine.diagnosis.seen import parent_of
+    from engine.names import NAMELESS
 
     place = short_topic(parent_of(diagnosis.topic)) if diagnosis.topic else diagnosis.namespace or "brokers"
     if diagnosis.namespace == NAMELESS:
@@ -229,8 +230,7 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
 
 def cause_lines(cause: Cause) -> Iterator[str]:
     """One cause with numbers, setting, fix and sources."""
-    from engine.admin.requests import NAMELESS
-    from engine.names import namespace_of
+    from engine.names import NAMELESS, namespace_of
 
     yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
     yield f"    cause     {cause.id}"

@@ -178,7 +178,7 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
 
     Example: ringside fleet diff monday/ tuesday/ --fail-on 'moved>10%' --fail-on 'new_findings>0'
     """
-    from engine.views.fleet.difference import LIMITED, fleet_difference, fleet_difference_document
+    from engine.views.fleet.difference import LIMITED, fleet_difference
 
     wanted = limits_of(limits, LIMITED)
     if len(runs) not in (2, 3):
@@ -199,7 +199,7 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
                 f" {', '.join(missing)}; make it with ringside fleet run IN OUT"
             )
     if as_json:
-        write_out(json_text(fleet_difference_document(difference)))
+        write_out(json_text(difference))
     else:
         write_page(fleet_difference_lines(difference), ascii_only=ascii_only)
     return code_under(wanted, difference.sums)

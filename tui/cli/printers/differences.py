@@ -8,7 +8,7 @@ from typing import Final
 
 from engine.admin.between import Change
 from engine.text import counted, shell_line, visible
-from engine.views.comparing.difference import DifferenceView, SubscriptionDifference, sums_of
+from engine.views.comparing.difference import DifferenceView, SubscriptionDifference
 from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.reported.changes import change_text
 from tui.cli.plain import Align, table, wrapped
@@ -91,7 +91,7 @@ def _differs(one: SubscriptionDifference) -> bool:
 
 def sum_lines(view: DifferenceView) -> Iterator[str]:
     """How much moves over all subscriptions."""
-    sums = sums_of(view)
+    sums = view.sums
     if not sums.items:
         if not any(one.noun == SLOT and one.verdict is not None for one in view.subscriptions):
             yield "no partition of a Failover subscription is on both sides"

@@ -103,16 +103,6 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedFinding:
-    rule: Annotated[str, about("The id of the rule, see `ringside lint --list`.")]
-    severity: Annotated[SeverityLabel, about("How bad.")]
-    what: Annotated[str, about("What is wrong, in a sentence.")]
-    where: Annotated[Where, about("Where; empty where a part does not apply, all of them for the brokers' settings.")]
-    numbers: Annotated[Mapping[str, float], about("How bad, by name with unit.")]
-    advice: Annotated[str, about("What to change.")]
-
-
-@dataclass(frozen=True, slots=True)
 class LintDocument:
     """What `ringside lint --json` prints: what was looked at, and what was found."""
 
@@ -122,7 +112,7 @@ class LintDocument:
     fail_on: Annotated[SeverityLabel, about("The severity from which on the exit code is 1.")]
     failed: Annotated[bool, about("Whether a finding is as bad as that or worse.")]
     counts: Annotated[Counts, about("Findings by severity.")]
-    findings: Annotated[Sequence[PrintedFinding], about("The worst first, then by rule and place.")]
+    findings: Annotated[Sequence[Finding], about("The worst first, then by rule and place.")]
     problems: Annotated[Sequence[Problem], about("Parts of the input that could not be used.")]
 
 
@@ -135,7 +125,7 @@ def lint_document(
         fail_on=fail_on.label,
         failed=any(finding.severity >= fail_on for finding in findings),
         counts=Counts(**counts_of(findings)),
-        findings=[_finding(finding) for finding in findings],
+        findings=findings,
         problems=problems,
     )
 
@@ -159,14 +149,3 @@ class RulesDocument:
 def rules_document(rules: Iterable[RuleFacts]) -> RulesDocument:
     """The rules, in the order of the text."""
     return RulesDocument(tuple(RuleRow(rule.id, rule.worst.label, rule.about, rule.source) for rule in rules))
-
-
-def _finding(finding: Finding) -> PrintedFinding:
-    return PrintedFinding(
-        rule=finding.rule,
-        severity=finding.severity.label,
-        what=finding.what,
-        where=finding.where,
-        numbers=dict(finding.numbers),
-        advice=finding.advice,
-    )
