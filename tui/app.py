@@ -37,6 +37,7 @@ from tui.kit.themed_app import ThemedApp, theme_name
 
 if TYPE_CHECKING:
     from engine.errors import Rejection
+    from engine.views.listing import Listing
     from tui.kit.screen import DashboardScreen
     from tui.kit.store import Store
     from tui.kit.typed_commands import Typed
@@ -95,6 +96,10 @@ class RingsideApp(ThemedApp):
     ) -> None:
         super().__init__(theme=theme, mono=mono, depth=depth, ascii_only=ascii_only)
         self.failure: Exception | None = None
+        self._cluster = ""
+        """The name in the settings of the cluster that is shown, "" for what was opened first."""
+        self._left: dict[str, Listing] = {}
+        """The lists of clusters that were left for this one, as they were then, by their names."""
         self._animate_changes = animate
         if not animate:
             self.animation_level = "none"
@@ -134,6 +139,8 @@ class RingsideApp(ThemedApp):
             animate=self._animate_changes,
             ascii_only=self._ascii_only,
             more_commands=self._commands_everywhere,
+            listing=self._listing,
+            open_elsewhere=self._open_elsewhere,
         )
         for key in self._keys_of_source:
             if key.key not in self._bindings.key_to_bindings:
@@ -154,8 +161,29 @@ class RingsideApp(ThemedApp):
             "context": choice("context NAME", about, known, self.open_context, "" if known else contexts.why_none())
         }
 
-    def open_context(self, name: str) -> Rejection | None:
-        """Show another running cluster; this one stays until that one was read, and where it cannot be."""
+    def _listing(self) -> Listing:
+        """Everything that can be shown here, and what the clusters had that were left."""
+        listing = self.store.listing()
+        if not self._left:
+            return listing
+        from engine.views.listing import of_clusters
+
+        return of_clusters({self._cluster or listing.source: listing, **self._left})
+
+    def _open_elsewhere(self, cluster: str, key: str) -> bool:
+        """Go to a row of a cluster that was left; whether it was one."""
+        if cluster not in self._left:
+            return False
+        refused = self.open_context(cluster, key)
+        if refused is not None and self._navigator is not None:
+            self._navigator.screen.complain(refused)
+        return True
+
+    def open_context(self, name: str, key: str = "") -> Rejection | None:
+        """Show another running cluster; this one stays until that one was read, and where it cannot be.
+
+        ``key`` is of the subscription to show there.
+        """
         from engine.errors import Rejection, RingsideError
 
         assert self.contexts is not None, "a name is one of them"
@@ -165,14 +193,15 @@ class RingsideApp(ThemedApp):
         except RingsideError as error:
             return Rejection("UnusableContext", str(error))
         self.secret = contexts.secret
-        run_beside(self, partial(self._replace, opening), group="context", exclusive=True)
+        run_beside(self, partial(self._replace, opening, name, key), group="context", exclusive=True)
         return None
 
-    async def _replace(self, opening: Opening) -> None:
+    async def _replace(self, opening: Opening, name: str, key: str) -> None:
         before, feed = self._navigator, self._session.feed if self._session is not None else None
         frame = OpeningScreen(opening, mono=self.depth == "mono")
         await self.push_screen(frame)
         try:
+            listing = await in_background(self.store.listing)
             session, store = await in_background(_loaded, opening)
         except Exception as error:
             self.pop_screen()
@@ -181,7 +210,9 @@ class RingsideApp(ThemedApp):
             return
         if feed is not None:
             feed.stop()
-        self._session, self.store, self._opening = session, store, opening
+        left = {**self._left, self._cluster or listing.source: listing}
+        self._left = {other: each for other, each in left.items() if other != name}
+        self._session, self.store, self._opening, self._cluster = session, store, opening, name
         screen = self._first_screen()
         with self.batch_update():
             while len(self.screen_stack) > 1:
@@ -189,7 +220,10 @@ class RingsideApp(ThemedApp):
             await self.push_screen(screen)
             if before is not None:
                 before.leave()
-            self._list_first()
+            if key and self._navigator is not None:
+                self._navigator.open_listed(key)
+            else:
+                self._list_first()
 
     def _list_first(self) -> None:
         """Show the list of everything where that is long and nobody named a part of it."""

@@ -24,6 +24,7 @@ from tui.kit.store import Store
 if TYPE_CHECKING:
     from engine.views.brokers.model import BrokersInput
     from engine.views.failover.splits import SplitPreviewView
+    from engine.views.listing import Listing
     from engine.views.search import Match
     from tui.brokers.screen import BrokersScreen
     from tui.bundles.screen import BundlesScreen
@@ -102,6 +103,8 @@ class Navigator:
         animate: bool,
         ascii_only: bool,
         more_commands: Callable[[], Mapping[str, Typed]],
+        listing: Callable[[], Listing],
+        open_elsewhere: Callable[[str, str], bool],
     ) -> None:
         self._app = app
         self._store = store
@@ -115,6 +118,8 @@ class Navigator:
         self._brokers_of: tuple[Snapshot, ...] = ()
         self.stage = stage
         self.more_commands = more_commands
+        self._listing = listing
+        self._open_elsewhere = open_elsewhere
         store.listen(lambda _changed: self.turn())
         store.listen(lambda _changed: self._renew_brokers())
         store.listen(lambda _changed: self._renew_home())
@@ -180,10 +185,13 @@ class Navigator:
 
         if self._home is None or not self._home.is_attached:
             marked = self._store.shown.key if marks_shown else ""
-            self._home = HomeScreen(self._store.listing, marked, self._open_listed, self._colours, self.more_commands())
+            self._home = HomeScreen(self._listing, marked, self.open_listed, self._colours, self.more_commands())
             self._app.push_screen(self._home)
 
-    def _open_listed(self, key: str) -> None:
+    def open_listed(self, key: str, cluster: str = "") -> None:
+        """Show what a row of the list is about, maybe in another cluster."""
+        if self._open_elsewhere(cluster, key):
+            return
         places = self._store.places.keys
         if key in places:  # a newer reading may lack it
             self._store.show_subscription(places.index(key) - self._store.shown.place)

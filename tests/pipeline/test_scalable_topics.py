@@ -101,6 +101,7 @@ def test_the_worst_topic_is_first_on_the_page(out: Path) -> None:
     worst = results.summary.worst_scalable_topics
     assert [(row.cluster, row.topic, row.blocked) for row in worst] == [("west", ORDER, 2), ("east", MANUAL, 0)]
     assert results.summary.jobs[-1] == "scalable"
+    assert results.first == SCALABLE, "no subscription is listed"
     page = fleet_lines(results.summary)
     at = next(line for line, text in enumerate(page) if "scalable topics" in text)
     assert ORDER in page[at + 2]

@@ -62,11 +62,11 @@ class HomeScreen(TableScreen):
         self,
         load: Callable[[], Listing],
         shown: str,
-        choose: Callable[[str], object],
+        choose: Callable[[str, str], object],
         colours: Palette,
         more_commands: Mapping[str, Typed] = MappingProxyType({}),
     ) -> None:
-        """``shown`` is the key of the row to mark first; ``choose`` opens what has a key.
+        """``shown`` is the key of the row to mark first; ``choose`` opens what has a key, in its cluster.
 
         ``more_commands`` are those that every screen has.
         """
@@ -109,7 +109,8 @@ class HomeScreen(TableScreen):
         self._listing = await in_background(self._load)
         name = (" ringside", f"bold {hex_colour(self.colours.accent)}")
         self.query_one("#title", PlainStatic).update(Text.assemble(name, f"  {title_of(self._listing)}", no_wrap=True))
-        self.say("hint", HINT)
+        several = len({row.cluster for row in self._listing.rows}) > 1
+        self.say("hint", f"{HINT} Other clusters are as they were left." if several else HINT)
         self._list()
 
     # the rows
@@ -165,9 +166,9 @@ class HomeScreen(TableScreen):
 
     @on(LineTable.Opened, "#rows")
     def _opened(self, message: LineTable.Opened) -> None:
-        key = self.table.listed[message.index].key
+        row = self.table.listed[message.index]
         self.dismiss()
-        self._choose(key)
+        self._choose(row.key, row.cluster)
 
     # keys
 

@@ -103,8 +103,8 @@ class FleetResults:
 
     @property
     def first(self) -> str:
-        """The list to begin with: subscriptions, or brokers where the jobs were run for those alone."""
-        return BROKERS if not len(self.listing(SUBSCRIPTIONS)) and len(self.listing(BROKERS)) else SUBSCRIPTIONS
+        """The list to begin with: subscriptions, or the first of brokers and scalable topics that has any."""
+        return next((name for name in (SUBSCRIPTIONS, BROKERS, SCALABLE) if len(self.listing(name))), SUBSCRIPTIONS)
 
     def warm(self, name: str) -> None:
         """Compute once, in a daemon thread, what keys on a list will need."""

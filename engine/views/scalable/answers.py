@@ -210,11 +210,11 @@ def _change(running: Running, what: str, layout: Layout | Rejection, parents: tu
         if group.kind == "QUEUE":
             continue
         drained = {*group.coordinator.drained, *parents}
-        points.append(Point(name, _moves_text(group, _deal(group, layout, group.names, drained), parents)))
+        points.append(Point(name, _moves_text(group, _deal(group, layout, group.names, drained), parents, children)))
     return points
 
 
-def _moves_text(group: Group, after: Deal, parents: tuple[int, ...]) -> str:
+def _moves_text(group: Group, after: Deal, parents: tuple[int, ...], children: tuple[int, ...]) -> str:
     before = group.coordinator.present
     was = _owners(before) if before is not None else {}
     moved = [one for one, names in _owners(after).items() if one in was and was[one] != names]
@@ -222,11 +222,13 @@ def _moves_text(group: Group, after: Deal, parents: tuple[int, ...]) -> str:
     backlog = sum(group.backlog(one) for one in parents)
     owners = {one: names for one, names in _owners(after).items() if one not in was}
     parts = [f"{one}: {joined(list(names), 4)}" for one, names in owners.items()]
-    parts.append(f"{ids_text(moved)} change{'s' if len(moved) == 1 else ''} hands" if moved else "no other one moves")
+    parts.append(
+        f"{ids_text(moved)} change{'s' if len(moved) == 1 else ''} hands" if moved else "no other changes hands"
+    )
     if group.kind == "STREAM":
-        parts.append(
-            f"they wait until {counted(backlog, 'message')} are acknowledged" if backlog else "they wait 2 s or more"
-        )
+        wait = f"until {counted(backlog, 'message')} are acknowledged" if backlog else "2 s or more"
+        older = ", and until older segments are drained" if after.grants and not owners else ""
+        parts.append(f"{ids_text(children)} wait{'s' if len(children) == 1 else ''} {wait}{older}")
     if idle:
         parts.append(f"{joined(idle)} idle")
     return "; ".join(parts)

@@ -12,9 +12,13 @@ from engine.cluster.scalable.opening import instant, running_of, seen_event, sta
 from engine.cluster.scalable.running import Running
 from engine.hashing import utf16_order
 from engine.scalable.layout import Clocks, first_layout, split
+from engine.scalable.load_reports import Rates
 from engine.scalable.model import RING_SIZE, HashRange, Layout, Segment
 from engine.scalable.statistics import (
+    AutoScale,
+    ListedLayout,
     ListedSegment,
+    SegmentLoad,
     SubscribedSegment,
     TopicConsumer,
     TopicStatistics,
@@ -93,6 +97,25 @@ def test_hand_overs_and_messages_are_those_that_are_printed() -> None:
     of = running.groups["c"]
     assert (of.held, of.waiting, of.lost_ms) == ({}, {}, {"z": NOW_MS})
     assert not any(each.leaving for each in of.attached.values())
+    again = statistics_of(running).subscriptions
+    assert {name: [sorted(one.segmentIds) for one in each.consumers] for name, each in again.items()} == {
+        "s": [[0, 1, 2], [1, 3]], "q": [[0, 1, 2, 3]] * 2 + [[]], "c": [[0, 3], [1], [2]],
+    }  # fmt: skip
+    assert [one.unackedMessages for one in again["s"].consumers] == [27, 0]
+    assert [again[name].uncoveredSegmentIds for name in "sqc"] == [(), (), None]
+
+
+def test_traffic_and_the_last_reason_are_those_that_are_printed() -> None:
+    printed = {"0": ListedSegment(load=SegmentLoad(1.0, 2.0, 3.0, 4.0, 1.5))}
+    statistics = TopicStatistics(
+        autoScale=AutoScale(blockedReason="max_segments"), layout=ListedLayout(0, None, printed)
+    )
+    event = seen_event("topic://t/n/x", listed(segment(0)), statistics, Clocks(), now_ms=NOW_MS, max_buckets=8)
+    running = running_of(event)
+    assert isinstance(running, Running)
+    assert (running.rates, running.blocked_reason) == ({0: Rates(1.0, 2.0, 3.0, 4.0)}, "max_segments")
+    later = statistics_of(replace(running, now_ms=NOW_MS + 1_000))
+    assert [each.load and each.load.ageSeconds for each in later.layout.segments.values()] == [2.5]
 
 
 @pytest.mark.parametrize("scene", SCENES)

@@ -14,6 +14,7 @@ from tests.playing.server import playing
 from tests.tui.screens_under_test import app_of, run, text_of
 from tui.app import RingsideApp
 from tui.cli.contexts import NamedClusters
+from tui.home.screen import HomeScreen
 from tui.kit.prompt import Prompt
 from tui.kit.screen import DashboardScreen
 from tui.kit.store import Store
@@ -82,6 +83,43 @@ def test_a_cluster_replaces_what_is_shown_and_one_that_cannot_be_read_does_not(s
         assert NamedClusters().names() == ("away", "lacking", "prod")
         run(app, story)
         assert NamedClusters().names() == ("prod", "away", "lacking")
+
+
+def test_the_list_has_the_clusters_that_were_left_and_opens_a_row_of_one(settings: Path) -> None:
+    app = app_of()
+    app.contexts = NamedClusters
+
+    async def story(pilot: Pilot[int]) -> None:
+        first = app.store.timeline.source
+        for name in ("prod", "stage"):
+            store = app.store
+            await typed(pilot, f"context {name}")
+            await until(pilot, lambda store=store: another(app, store))  # type: ignore[misc]
+        await pilot.press("0")
+        await until(pilot, lambda: isinstance(app.screen, HomeScreen) and len(app.screen.table.listed) > 0)
+        home = app.screen
+        assert isinstance(home, HomeScreen)
+        rows = list(home.table.listed)
+        assert {row.cluster for row in rows} == {first, "prod", "stage"}
+        at = next(at for at, row in enumerate(rows) if row.cluster == "prod" and row.type == "Key_Shared")
+        home.table.cursor, store = at, app.store
+        await pilot.press("enter")
+        await until(pilot, lambda: another(app, store))
+        assert app.store.shown.key == rows[at].key
+        await pilot.press("0")
+        await until(pilot, lambda: isinstance(app.screen, HomeScreen) and len(app.screen.table.listed) > 0)
+        home = app.screen
+        assert isinstance(home, HomeScreen)
+        clusters = [row.cluster for row in home.table.listed]
+        assert {*clusters} == {first, "prod", "stage"}
+        home.table.cursor = clusters.index(first)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DashboardScreen))
+        assert "is not in your settings" in text_of(app), "what was opened first has no name to go back to"
+
+    with playing() as server:
+        settings.write_text("".join(f'[clusters.{name}]\nurl = "{server.url}"\n' for name in ("prod", "stage")))
+        run(app, story)
 
 
 def test_a_faulty_file_of_settings_is_why_there_is_no_name(settings: Path) -> None:
