@@ -17,6 +17,7 @@ from textual.widgets._toast import Toast
 from engine.text import counted
 from engine.views.bundles.model import BalanceView
 from engine.views.bundles.view import balance_frame, balance_view
+from engine.views.keys.document import keys_document
 from engine.views.scalable.dashboard import SegmentLine
 from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
 from tests.soak_ui.terminal import Picture
@@ -93,6 +94,10 @@ def differences(screen: Screen[Any], picture: Picture, twin: Session, document: 
         document = to_builtins(
             {"status": scalable.status, "consumers": scalable.consumers, "events": scalable.happenings}
         )
+    if isinstance(screen, KeysScreen) and screen._partition_shown is not None:  # nor has any that of one partition
+        narrowed = shown_in(twin).keys_view_of(screen._partition_shown)
+        assert narrowed is not None
+        document = to_builtins(keys_document(narrowed))
     rows = document["producers" if kind == "producers" else "consumers"]
     expected = screen.list_panel.filter_text.casefold()
     listed = [row for row in rows if expected in row["name"].casefold()] if expected else rows

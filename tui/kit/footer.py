@@ -110,4 +110,5 @@ def key_hints_of_dialog(bindings: Sequence[Binding], app: App[Any]) -> tuple[Key
 
 def _hint(binding: Binding, node: str = "screen") -> KeyHint:
     key = key_text(binding.key.partition(",")[0], binding)
-    return KeyHint(key, binding.description, f"{node}.{binding.action}")
+    action = binding.action if binding.action.startswith("app.") else f"{node}.{binding.action}"
+    return KeyHint(key, binding.description, action)
