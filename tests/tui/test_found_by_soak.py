@@ -40,6 +40,7 @@ from tui.kit.themed_app import ParsedOnce, theme_name
         pytest.param(
             "fleet 81x25 ctrl+p up enter ~ enter enter ~", id="enter twice at once on the first theme of the list"
         ),
+        pytest.param("fleet 81x25 6 tab ~", id="the list after one that has no tab, since it is empty"),
         pytest.param("part 110x10 n escape ~", id="a part of a fleet that is left while its next screen opens"),
         pytest.param("small 80x24 enter k 3 1 2 escape ~", id="a dialog that is closed before it was mounted"),
         pytest.param(

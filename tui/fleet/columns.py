@@ -239,9 +239,10 @@ SCALABLE: Final = FleetList(
 LISTS: Final = (SUBSCRIPTIONS, NAMESPACES, FINDINGS, SET_ASIDE, BROKERS, SCALABLE)
 
 
-def is_shown(fleet_list: FleetList, listed: Mapping[str, int]) -> bool:
-    """Whether a list has a place on the screen: most fleets have no scalable topic."""
-    return fleet_list is not SCALABLE or bool(listed.get(SCALABLE.table))
+def tabs_of(shown: FleetList, listed: Mapping[str, int]) -> list[int]:
+    """The places in ``LISTS`` of those that have a tab: an empty list of scalable topics only while it is shown."""
+    hidden = SCALABLE if not listed.get(SCALABLE.table) and shown.table != SCALABLE.table else None
+    return [at for at, fleet_list in enumerate(LISTS) if fleet_list is not hidden]
 
 
 @dataclass(frozen=True, slots=True)

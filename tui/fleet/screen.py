@@ -19,7 +19,7 @@ from themes import stylesheet
 from themes.palettes import Palette
 from tui.drawing.glyphs import glyphs_of
 from tui.fleet.bindings import BINDINGS, help_groups
-from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SCALABLE, SUBSCRIPTIONS, FleetList, is_shown, placed
+from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SCALABLE, SUBSCRIPTIONS, FleetList, placed, tabs_of
 from tui.fleet.lines import FleetSpread, fleet_line, heading
 from tui.fleet.words import fleet_sentence, tabs_text
 from tui.kit.columns import Lines
@@ -239,9 +239,9 @@ class FleetScreen(RingsideScreen[None]):
 
     def action_next_list(self, by: int) -> None:
         listed = {SCALABLE.table: len(self._results.listing(SCALABLE.table))}
-        shown = [at for at, fleet_list in enumerate(LISTS) if is_shown(fleet_list, listed)]
-        now = next(place for place, at in enumerate(shown) if LISTS[at].table == self._shown.table)
-        self.action_list(shown[(now + by) % len(shown)])
+        tabs = tabs_of(self._shown, listed)
+        now = next(place for place, at in enumerate(tabs) if LISTS[at].table == self._shown.table)
+        self.action_list(tabs[(now + by) % len(tabs)])
 
     def action_sort(self, by: int) -> None:
         names = [sortable.name for sortable in self._shown.sortable]

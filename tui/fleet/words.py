@@ -21,8 +21,8 @@ from tui.fleet.columns import (
     SET_ASIDE,
     SUBSCRIPTIONS,
     FleetList,
-    is_shown,
     severity_style,
+    tabs_of,
 )
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
@@ -96,12 +96,11 @@ def _tabs(
     shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, brief: int
 ) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
-    for digit, fleet_list in enumerate(LISTS, 1):
-        if not is_shown(fleet_list, listed):
-            continue
+    for at in tabs_of(shown, listed):
+        fleet_list = LISTS[at]
         chosen = fleet_list.table == shown.table
         gap = " " if chosen and brief < _NEWS_ONLY else ""
-        text.append(f" {digit} {fleet_list.title}{gap}", "bold reverse" if chosen else "")
+        text.append(f" {at + 1} {fleet_list.title}{gap}", "bold reverse" if chosen else "")
         counts = _counts(fleet_list, summary, listed, colours, brief) if brief < _BRIEFEST else []
         for words, colour in counts:
             text.append(" ")
