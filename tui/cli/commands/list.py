@@ -52,8 +52,6 @@ def list_command(
     cluster is out of reach. The others are listed all the same.
 
     Example: ringside list dump/ --filter "idle>0 backlog>1000" --sort backlog
-
-    Example: ringside list @prod @staging --filter verdict=blocks
     """
     from engine.answer import column_meant, filter_of, sortable_columns
     from engine.documents import document
