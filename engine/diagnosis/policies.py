@@ -39,7 +39,9 @@ def _said(name: str, value: object) -> Iterator[str]:
     elif name == "backlog_quota_map" and isinstance(value, dict):
         yield from filter(None, map(_quota, value.values()))
     elif name == "retention_policies" and isinstance(value, dict):
-        yield _retention(_number(value, "retentionTimeInMinutes"), _number(value, "retentionSizeInMB"))
+        minutes, size_mb = _number(value, "retentionTimeInMinutes"), _number(value, "retentionSizeInMB")
+        if minutes is not None and size_mb is not None:
+            yield _retention(minutes, size_mb)
     elif name in _RATES and isinstance(value, dict):
         yield from _rate(_RATES[name], value)
 
@@ -87,7 +89,7 @@ def _quota(quota: object) -> str:
     return f"a topic, or each partition, may have {joined(most)}{f'; {action} ({policy})' if action else ''}"
 
 
-def _retention(minutes: int | None, size_mb: int | None) -> str:
+def _retention(minutes: int, size_mb: int) -> str:
     if not minutes or not size_mb:
         return "what all subscriptions acknowledged is deleted"
     limits = [f"{minutes:,} min"] if minutes > 0 else []
