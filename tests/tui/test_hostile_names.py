@@ -34,7 +34,7 @@ MARKUP = (CLOSES, CLICK, "[/]", "[red", "[b]x[/b]", "\\[/]", "[", "]", "[$nothin
 CONTROL = ("\x1b[2J", "\x1b]0;t\x07", "a\nb", "a\rb", "\t", "\x9b31m", "\u202egnirts", "\u200b", "\ud800", "\u3164")
 HOSTILE = (*MARKUP, *CONTROL)
 SIZES = [(80, 24), (120, 40), (200, 60)]
-OURS = ("screen.", "app.quit", "app.help")
+OURS = ("screen.", "app.quit", "app.help", "app.focus_")
 """What a click on a key of the footer, or on a tab, does."""
 
 

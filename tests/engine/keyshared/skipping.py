@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from engine.keyshared.delivery import advance_to, read
 from engine.keyshared.delivery_state import Delivery, DeliveryState
