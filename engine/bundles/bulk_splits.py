@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.algorithms import FlowLimits
-from engine.bundles.columns import BundleMap, Rows, TopicColumns, ascends, in_columns, sum_by, sum_in_order
+from engine.bundles.columns import (
+    BundleMap,
+    Rows,
+    TopicColumns,
+    ascends,
+    in_columns,
+    running_sums,
+    sum_by,
+    sum_in_order,
+)
 from engine.bundles.loads import TopicLoad
 from engine.config import SPLIT_ALGORITHMS
 
@@ -87,8 +96,8 @@ def _end_of_piece(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float6
     msgs_so_far = size_so_far = 0.0
     while at < len(msgs):
         stop = min(at + step, len(msgs))
-        msgs_sums = np.cumsum(np.concatenate(([msgs_so_far], msgs[at:stop])))[1:]
-        size_sums = np.cumsum(np.concatenate(([size_so_far], size[at:stop])))[1:]
+        msgs_sums = running_sums(np.concatenate(([msgs_so_far], msgs[at:stop])))[1:]
+        size_sums = running_sums(np.concatenate(([size_so_far], size[at:stop])))[1:]
         # Compared as Java does it, so that a sum that is NaN fits.
         full = (msgs_sums > limits.max_msgs_per_sec) | (size_sums > limits.max_bytes_per_sec)
         if at == begin:
@@ -327,7 +336,7 @@ def flow_or_qps_as_proposed(topics: Sequence[TopicLoad]) -> tuple[int, ...]:
     known = loads.with_stats
     msgs, size = (rates[known] for rates in loads.flow)
     order, last = along_the_axis(loads.hashes[known])
-    sums = np.cumsum(msgs[last]), np.cumsum(size[last])
+    sums = running_sums(msgs[last]), running_sums(size[last])
     at = first_above(sums, (sum_in_order(msgs) / 2, sum_in_order(size) / 2))
     if at is None:
         return ()

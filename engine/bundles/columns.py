@@ -189,7 +189,13 @@ def sum_in_order(values: NDArray[np.float64]) -> float:
     >>> sum_in_order(np.array([1e16, 1.0, 1.0])), sum_in_order(np.array([]))
     (1e+16, 0.0)
     """
-    return float(np.cumsum(values)[-1]) + 0.0 if len(values) else 0.0
+    return float(running_sums(values)[-1]) + 0.0 if len(values) else 0.0
+
+
+def running_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sums from the first value on. What floats cannot hold is infinite: Java does not warn either."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.cumsum(values)
 
 
 def equal_rows(hashes: NDArray[np.int64]) -> list[Rows]:

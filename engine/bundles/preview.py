@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from engine.bundles.algorithms import flow_limits, range_equally_divide
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.bulk_splits import along_the_axis, flow_or_qps_as_proposed
-from engine.bundles.columns import LoadColumns, sum_in_order, topics_in
+from engine.bundles.columns import LoadColumns, running_sums, sum_in_order, topics_in
 from engine.bundles.loads import BundleAverage, TopicLoad
 from engine.bundles.plan import LoadManager, SplitPlan, hottest_rows, pulsar_admin_command, split_command
 from engine.bundles.split import choose_cuts, outcome, plan_split, resolve_target
@@ -110,7 +110,7 @@ def hangs_on_order(lines: Sequence[SplitPreview], inside: LoadColumns, settings:
         total = sum_in_order(values[known])
         compared.append((total, limit * limits.gate_factor))
         # Half of the total is compared with the running sum at each topic; the nearest sum decides.
-        running = np.cumsum(values[known][last])
+        running = running_sums(values[known][last])
         place = int(np.searchsorted(running, total / 2))
         compared += [(near, total / 2) for near in running[max(place - 1, 0) : place + 1].tolist()]
     near = any(total and abs(total - limit) <= ROUNDING_MARGIN * max(abs(limit), total) for total, limit in compared)
