@@ -100,8 +100,8 @@ SMALL_INPUT: Final = {
 SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 """A JVM that compiles lightly and collects with one thread: more does not pay off in a short run.
 
-Java keeps 48 MB of code at most where it compiles lightly, which Spark fills within minutes: then half of what is
-compiled is thrown away and compiled again. 240 MB is what it has otherwise.
+Where it compiles lightly, Java keeps at most 48 MB of compiled code. Spark fills that within minutes, and Java then
+drops and compiles again what is still needed; 240 MB is its size otherwise.
 """
 _CLASSES_OFTEN_USED: Final = (
     "PythonUtils",
@@ -230,7 +230,7 @@ def _started(
 
 
 def _keep_classes(jvm: Any) -> None:
-    """Have Py4J find these classes at hand: each time it calls the JVM, which searches all jars for a short name."""
+    """Look these classes up once: PySpark calls the JVM at each use, which searches all jars for a name alone."""
     for name in _CLASSES_OFTEN_USED:
         setattr(jvm, name, getattr(jvm, name))
 

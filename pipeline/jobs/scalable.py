@@ -80,11 +80,14 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
 
 
 def _totals(rows: Iterable[Row]) -> dict[str, float | None]:
-    """The members of ``ScalableTotals``."""
-    columns = [*zip(*rows, strict=True)] or [()] * (len(_SUMS) + len(_GREATEST))
-    known = [[value for value in column if value is not None] for column in columns]
-    sums = {name: sum(values) for name, values in zip(_SUMS, known, strict=False)}
-    return sums | {name: max(values, default=None) for name, values in zip(_GREATEST, known[len(_SUMS) :], strict=True)}
+    """The members of ``ScalableTotals``; rows come a part at a time, however many there are."""
+    totals: dict[str, float | None] = {**dict.fromkeys(_SUMS, 0), **dict.fromkeys(_GREATEST)}
+    for row in rows:
+        for name, value in zip(totals, row, strict=True):
+            if value is not None:
+                so_far = totals[name] or 0
+                totals[name] = so_far + value if name in _SUMS else max(so_far, value)
+    return totals
 
 
 @dataclass(frozen=True)

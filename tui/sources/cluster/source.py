@@ -92,8 +92,8 @@ def _give_up_at(stop: threading.Event | None, client: AdminClient) -> None:
 def apart(call: Callable[[], T], give_up: Callable[[], object]) -> T:
     """Return what ``call`` returns or raise what it raises, computed in a thread of its own while this one waits.
 
-    The handler of a signal raises in the main thread. In a callback of a loop there that would be lost: asyncio and
-    its users take most exceptions for faults of the connection. Here it calls ``give_up``, and ends the wait.
+    The handler of a signal raises in the main thread. With a loop in that thread the exception could be lost in a
+    callback, where asyncio takes it for a fault of the connection. Here it ends the wait, after ``give_up``.
     """
     answer: Future[T] = Future()
 
