@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from engine.admin.facts import ConsumerFacts, NotReported
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
-from engine.text import joined, shell_line
+from engine.text import counted, joined, shell_line
 
 NOT_REPORTED: Final = "not_reported"
 _Test = Callable[[Dispatcher], bool]
@@ -109,13 +109,32 @@ def not_reported(seen: SubscriptionSeen) -> Cause | None:
     for dispatcher in seen.dispatchers:
         missing = [name for name in ("msgBacklog", "consumers", "availablePermits") if not _NEEDED[name](dispatcher)]
         if missing:
+            missing = [
+                f"some {name}" if name == "consumers" and dispatcher.sub.some_consumers else name for name in missing
+            ]
             again = shell_line("pulsar-admin", "topics", "stats", dispatcher.topic)
+            known = (
+                ("backlog", dispatcher.sub.msg_backlog_entries),
+                ("unacked", dispatcher.sub.unacked_messages or None),
+            )
+            numbers = tuple((name, number) for name, number in known if number is not None)
             return Cause(
                 NOT_REPORTED,
                 Verdict.CANNOT_TELL,
-                f"the answer lacks {joined(missing)}",
+                f"the answer lacks {joined(missing)}{_where_it_is(**dict(numbers))}",
                 dispatcher.topic,
+                numbers=numbers,
                 fix=f"give the whole answer: {again}",
-                fields=("subscriptions",),
+                fields=("subscriptions", *(_NUMBERS[name] for name, _ in numbers)),
             )
     return None
+
+
+def _where_it_is(backlog: int = 0, unacked: int = 0) -> str:
+    """What a backlog consists of, as far as the subscription's own numbers tell."""
+    if not backlog:
+        return ""
+    entries = counted(backlog, "entry", "is", "are")
+    if unacked >= backlog:
+        return f"; all of the backlog of {backlog:,} was sent and is not acknowledged yet"
+    return f"; {entries} not acknowledged" + (f", {counted(unacked, 'message')} of them sent" if unacked else "")
