@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from engine.admin.moments import Moment, combined
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.seen import SubscriptionSeen
 from engine.diagnosis.why import diagnose_all, with_earlier
 from engine.errors import InputError
-from engine.scenarios.opening import open_snapshot
+from engine.scenarios.opening import flag_shown, open_snapshot
 from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import reported_only
 from engine.views.reported.trends import Series
@@ -79,12 +79,18 @@ class Moments:
         return agreements[-1 - behind] if behind < len(agreements) else Agreement()
 
     def timeline(self, moment: int, later: Timeline) -> Timeline:
-        """Return the state as it was seen up to an earlier moment, with the settings of a later timeline."""
+        """Return the state as it was seen up to an earlier moment.
+
+        Its settings are those that brokers had then; those of a later timeline where they were asked for, or nothing
+        shows others.
+        """
         if moment not in self._earlier:
             snapshot, settings = combined(self.reported.moments[: moment + 1]), later.initial.settings
             release, flag = later.initial.release, settings.activeConsumerFailoverConsistentHashing
+            is_asked_for = flag != flag_shown(combined(self.reported.moments), behaviour_in(later.initial))
+            asked = flag if is_asked_for else None
             try:
-                state = open_snapshot(snapshot, release=release, consistent_hashing=flag).state
+                state = open_snapshot(snapshot, release=release, consistent_hashing=asked, assumed_flag=flag).state
             except InputError:  # it has neither topics nor bundles yet
                 state = ClusterState(release=release, settings=settings)
             self._earlier[moment] = Timeline.start(state, later.seed, later.source)
