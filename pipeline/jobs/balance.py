@@ -13,10 +13,10 @@ from engine.admin.shed_inputs import without_reports
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
-from pipeline.clusters import OPTION as CLUSTERS
+from engine.views.fleet.options import CLUSTERS, MAX_INPUT
 from pipeline.jobs import importing
 from pipeline.jobs.balance_tasks import WRITTEN, BalanceWork
-from pipeline.jobs.options import MAX_INPUT, check_options
+from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.runs import Draft
 from pipeline.schemas import (
@@ -52,9 +52,7 @@ _ORDER: Final[Mapping[Table, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class BalanceOptions:
-    """The job's own options: ``cycles`` (20), ``shedder`` and ``placement`` (default: the cluster's own), ``seed`` of
-    the draws, ``clusters`` (as for ``import``), ``pulsar`` (a release; default: that of the reports), and settings
-    of the load managers by their exact names, which override those of every cluster."""
+    """Settings of the question override those of every cluster; ``release`` None: that of the reports."""
 
     question: BrokersQuestion
     release: str | None

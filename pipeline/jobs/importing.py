@@ -22,12 +22,12 @@ from engine.bundles.boundaries import (
 )
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, parse_size
+from engine.views.fleet.options import ALLOW_EMPTY, CLUSTERS, MAX_INPUT
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
-from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.clusters import clusters_by_name, clusters_of_import, given_clusters
 from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers, place_of_file
 from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, left_out_rows, write_tables
-from pipeline.jobs.options import ALLOW_EMPTY, MAX_INPUT, check_options
+from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, Outcome, refuse_nameless
 from pipeline.reading.contexts import contexts_of, subjects_of

@@ -10,7 +10,7 @@ from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
 from pipeline.clusters import ByCluster, Reported, reported
-from pipeline.jobs.options import LOAD_MANAGERS, OWN, check_options, release_of
+from pipeline.jobs.options import LOAD_MANAGERS, broker_settings, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.answers import LOAD_MANAGER
 from pipeline.reading.consumer_lists import has_key_shared
@@ -55,8 +55,7 @@ JOB: Final = "lint"
 def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Write ``findings`` from the tables of an import under ``source``.
 
-    Options: ``pulsar`` (a release; default: the one that all brokers reported), ``load-manager`` (modular, simple or
-    extensible), and broker settings by their exact names. Raises ``InputError`` for a missing table or a bad option.
+    Raises ``InputError`` for a missing table or a bad option.
     """
     tables = tables_at(source)
     worlds = worlds_of(tables, options.settings)
@@ -78,7 +77,7 @@ def worlds_of(source: Tables, given: Mapping[str, str]) -> ByCluster[World]:
     """The settings, release and load manager of each cluster. Raises ``InputError`` for an unknown one."""
     check_options(JOB, given)
     release = release_of(given)
-    settings = {name: value for name, value in given.items() if name not in OWN[JOB]}
+    settings = broker_settings(JOB, given)
     manager = next((name for name in LOAD_MANAGERS if name == given.get("load-manager")), None)
 
     def world(known: Reported, cluster: str) -> World:

@@ -92,8 +92,7 @@ _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
 def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Summarize the tables under ``source``; those of an import are required, the others optional.
 
-    The option ``top`` limits how many rows of each kind go into ``summary.json`` (20). Raises ``InputError`` for a
-    missing table or a bad option.
+    Raises ``InputError`` for a missing table or a bad option.
     """
     check_options(JOB, options.settings)
     top = int(options.settings.get("top", "20"))

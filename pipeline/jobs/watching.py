@@ -24,10 +24,10 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from engine.errors import InputError, RingsideError
+from engine.views.fleet.options import ALLOW_EMPTY, CLUSTERS, EVERY, EVERY_S, KEEP, MAX_INPUT, ONCE
 from engine.views.fleet.runs import RUNS
-from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.jobs import job_called
-from pipeline.jobs.options import ALLOW_EMPTY, KEEP, MAX_INPUT, check_options
+from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
     HISTORIES,
@@ -93,11 +93,7 @@ def check_places(source: Path, target: Path, options: JobOptions) -> None:
 
 
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
-    """Import every new answer below ``source``.
-
-    The options: ``every`` (seconds between looks at the folder, until stopped; default: once), ``files`` (the most in
-    one batch, 1000), ``keep`` (runs of batches, 2), ``flag`` and ``pulsar`` as for ``assign``, ``max-input`` as for
-    ``import``.
+    """Import every new answer below ``source``, until stopped, or with the option ``once`` what is there now.
 
     Files must appear whole and under a new name: write them elsewhere on the same disk, then rename them into the
     folder. A file that is written again under its old name is reported and not imported again. Raises ``InputError``
@@ -143,11 +139,12 @@ def _take_in(this: _Watch, checkpoint: Path) -> None:
     # Only the names are selected, so no file is read before the import reads it.
     writer = reader.load(str(this.source)).select("path").writeStream.foreachBatch(this.take)
     writer = writer.option("checkpointLocation", str(checkpoint))
-    every = {"processingTime": f"{given['every']} seconds"} if "every" in given else {"availableNow": True}
+    waiting = {"processingTime": f"{given.get(EVERY, EVERY_S)} seconds"}
+    trigger = {"availableNow": True} if given.get(ONCE) == "true" else waiting
     # A failure of a batch is reported in one sentence at the end, so Py4J need not log it too.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     with spark_faults(JOB):
-        query = writer.trigger(**every).start()
+        query = writer.trigger(**trigger).start()
         try:
             query.awaitTermination()
         finally:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
+from engine.views.fleet.options import IN_RUN, OPTIONS, job_of, options_of
 from pipeline.jobs import MODULES
 from pipeline.jobs.everything import settings_by_job
-from pipeline.jobs.options import IN_RUN, OWN, check_names, check_options, known_to
+from pipeline.jobs.options import check_names, check_options, known_to
 from pipeline.storage import check_place, is_small, place_of
 
 
@@ -42,7 +43,9 @@ def test_everything_a_job_says_it_knows_is_let_through(job: str) -> None:
 
 
 def test_jobs_read_the_options_that_are_declared() -> None:
-    assert OWN.keys() | {"run"} == MODULES.keys()
+    assert {job for option in OPTIONS for job in option.jobs.split()} | {"scalable"} == MODULES.keys()
+    for option in options_of("run"):
+        assert option.name in (known_to(job_of(option)) if job_of(option) else known_to("run"))
     for job in IN_RUN:
         for name in known_to(job):
             assert settings_by_job({f"{job}.{name}": "x"})[job] == {name: "x"}

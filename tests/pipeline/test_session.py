@@ -198,7 +198,7 @@ def test_a_master_that_nobody_answers_at_is_named(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.xdist_group("java")
 def test_a_watch_that_is_asked_to_end_prints_no_page(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    words = ("fleet", "watch", str(tmp_path / "in"), str(tmp_path / "out"), "--set", "every=1")
+    words = ("fleet", "watch", str(tmp_path / "in"), str(tmp_path / "out"), "--every", "1")
     with signals_heard():
         process = subprocess.Popen([sys.executable, "-m", "tui", *words], stderr=subprocess.PIPE, text=True)
     begun = tmp_path / "out" / ".watch" / "checkpoint" / "metadata"

@@ -184,7 +184,7 @@ def test_what_is_not_there_is_refused(spark: SparkSession, store: StorePath) -> 
     with pytest.raises(InputError):
         job_called("lint")(spark, store / "nothing", store / "out", JobOptions())
     with pytest.raises(InputError):
-        job_called("watch")(spark, store / "in", store / "out", JobOptions())
+        job_called("watch")(spark, store / "in", store / "out", JobOptions({"once": "true"}))
     assert not [*store.files(below=True)]
 
 

@@ -52,7 +52,7 @@ def arrive(folder: Path, name: str, text: str) -> None:
 
 
 def watch(spark: SparkSession, source: Path, target: Path, **options: str) -> dict[str, Any]:
-    return dict(job_called("watch")(spark, source, target, JobOptions(options)).summary)
+    return dict(job_called("watch")(spark, source, target, JobOptions({"once": "true", **options})).summary)
 
 
 def query(target: Path, columns: str, table: str, rest: str = "") -> list[tuple[Any, ...]]:
@@ -110,7 +110,7 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
     arrive(source, "two/half.json", stats(["d"], 1.0, 1))
     os.utime(source / "two" / "half.json", ns=(later, later))
     said: list[str] = []
-    job_called("watch")(spark, source, out, JobOptions({}, said.append))
+    job_called("watch")(spark, source, out, JobOptions({"once": "true"}, said.append))
     assert query(out, "count(*)", "topics") == [(6,)]
     assert [line for line in said if "two/half.json" in line and "needs a new name" in line] == said
     with (
