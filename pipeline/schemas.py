@@ -307,6 +307,7 @@ FILES: Final = declared("files", "Every file that was looked into.", """
     kind string What kind of answer it is.
     bytes bigint Its size, unpacked.
     outcome string read, of no use here, or quarantined.
+    moment timestamp? When it was recorded: the time in its path, else when it was written.
 """, key="cluster file")
 
 QUARANTINE: Final = declared("quarantine", "What was wrong with the input of the jobs, and what they set aside.", """

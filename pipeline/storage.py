@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -101,7 +101,7 @@ class StorePath:
         except OSError as fault:
             raise RingsideError(f"{self} cannot be reached: {first_line(fault)}") from fault
 
-    def size_and_time(self) -> tuple[int | None, object]:
+    def size_and_time(self) -> tuple[int | None, datetime | None]:
         """Size in bytes (None if it is not a file), and the time when it was written."""
         info = self._info()
         return (info.size if info.type == pafs.FileType.File else None), info.mtime

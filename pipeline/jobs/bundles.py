@@ -24,6 +24,7 @@ from pipeline.schemas import (
     TOPICS,
 )
 from pipeline.sink import write_by_engine
+from pipeline.stamps import since_1970_ms
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
 from pipeline.transforms.bundle_topics import by_namespace
@@ -68,7 +69,7 @@ def _brokers(source: Tables, given: Mapping[str, str]) -> ByCluster[Brokers]:
     updated: dict[str, dict[str, int]] = defaultdict(dict)
     for cluster, name, at in source.rows(BROKERS, "cluster", "broker", "last_update"):
         # Of several entries about a broker the latest counts.
-        updated[cluster][name] = max(round(at.timestamp() * 1000) if at else 0, updated[cluster].get(name, 0))
+        updated[cluster][name] = max(since_1970_ms(at), updated[cluster].get(name, 0))
 
     def brokers(known: Reported, cluster: str) -> Brokers:
         behaviour = release or known.release_of(cluster)

@@ -31,7 +31,7 @@ from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, Outcome, refuse_nameless
 from pipeline.reading.contexts import contexts_of, subjects_of
-from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, time_of_files
+from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, last_moment
 from pipeline.reading.rows import BAD, CONTESTED, IMPORT, SUPERSEDED, Row, Rows, quarantine_row
 from pipeline.runs import Draft
 from pipeline.schemas import BROKERS, BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table
@@ -200,7 +200,7 @@ def run(
     )
     options.say(f"import: {len(sources.files):,} files found")
     options.watch.expect(files=len(sources.files))
-    when = time_of_files(source, [file.name for file in sources.files])
+    when = last_moment(sources.files)
     with options.writing(JOB, source, target, when, alone=True) as draft:
         this = _Import(spark, sources, draft, limit_bytes)
         _read_all(this, contexts_of(sources.files), given_clusters(options.settings.get(CLUSTERS)))
@@ -313,9 +313,9 @@ def _finish(this: _Import) -> Counter[str]:
     known = {(cluster, namespace) for cluster, _, namespace, *_ in bundles}
     reported = bundles_of_reports(this.listed, known)
     draft.write(BUNDLES, sorted(bundles + reported, key=itemgetter(0, 2, 4)))
-    outcomes = ((file.name, file.position, this.files[file.position]) for file in this.sources.files)
-    of = this.clusters.of
-    draft.write(FILES, [(of(name), name, at, each.kind, each.size_bytes, each.outcome) for name, at, each in outcomes])
+    outcomes = ((file, this.files[file.position]) for file in this.sources.files)
+    rows = ((file.name, file.position, one.kind, one.size_bytes, one.outcome, file.moment) for file, one in outcomes)
+    draft.write(FILES, [(this.clusters.of(row[0]), *row) for row in rows])
     _quarantine(this, [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems])
     others = replaced + this.left_out + notices(draft, this.listed)
     if others:

@@ -24,7 +24,7 @@ from pipeline.jobs.keys_judging import Judge, JudgeAccount, ModeAccount
 from pipeline.jobs.options import broker_settings, check_options, own_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.consumer_lists import KeyLists, has_key_shared, read_key_consumers
-from pipeline.reading.files import deal, time_of_files
+from pipeline.reading.files import deal, last_moment
 from pipeline.reading.rows import BAD, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, find_traces, has_traces
@@ -121,7 +121,7 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
         pieces, problems = find_traces(traces, target.root if isinstance(target, Draft) else target)
         clusters = clusters_of_tables(asked.tables)
         pieces = [replace(piece, cluster=clusters.of(piece.name)) for piece in pieces]
-    when = asked.tables.snapshot_time or (traces and time_of_files(traces, {piece.name for piece in pieces})) or None
+    when = asked.tables.snapshot_time or last_moment(pieces)
     with options.writing(JOB, source, target, when) as draft:
         quarantine = [quarantine_row(problem, "key_events", 0, BAD) for problem in problems]
         this = _Keys(spark, draft, asked, [*quarantine, *asked.problems])

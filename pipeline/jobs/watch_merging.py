@@ -1,14 +1,13 @@
 """Merge a round of new dumps into the tables of all earlier ones: the later answer about a thing counts.
 
 One Spark job reads the parts of both, as blocks, and writes every table that changes: all rows about a thing meet in
-one task. The driver holds the moment of each file, and nothing for each topic.
+one task, which looks up the moments of their files. The driver holds nothing for each topic or file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -44,6 +43,7 @@ from pipeline.schemas import (
 )
 from pipeline.sink import NoAccount, write_by_engine
 from pipeline.stamps import COLUMNS as STAMP
+from pipeline.stamps import since_1970_ms
 from pipeline.storage import Place, for_arrow, size_bytes
 from pipeline.tables import Tables
 from pipeline.transforms.worst import exact_sum
@@ -83,10 +83,10 @@ _NEVER: Final = -1
 HISTORIES: Final = (IMBALANCE_HISTORY, BROKER_HISTORY)
 
 
-def merge(spark: SparkSession, draft: Draft, fresh: Tables, moments: Mapping[str, int], *, late: bool) -> None:
+def merge(spark: SparkSession, draft: Draft, fresh: Tables, *, late: bool) -> None:
     """Merge the tables of an import of one round into those that ``draft`` has from all rounds before.
 
-    ``moments``: file -> epoch milliseconds. ``late``: of the round only the rows about its files count.
+    ``late``: of the round only the rows about its files count.
     """
     if not draft.has(FILES):
         draft.adopt(fresh)
@@ -98,12 +98,13 @@ def merge(spark: SparkSession, draft: Draft, fresh: Tables, moments: Mapping[str
             StoredPart(table.name, place, fresh=tables is fresh)
             for table in changed for tables in (draft, fresh) for place in tables.parts(table)
         ]  # fmt: skip
+        files = [*draft.parts(FILES), *fresh.parts(FILES)]
         tasks = WritingTasks.over(sum(size_bytes(part.place) for part in stored), _BYTES_PER_TASK)
         shares = [stored[first :: tasks.count] for first in range(tasks.count)]
         blocks = read_by_engine(spark, shares, ReadParts(tasks.parts), tasks.count)
         for table in changed:
             draft.paths.pop(table.name, None)
-        work = MergeRows(tuple(subjects), dict(moments), _whole_lists(spark, fresh, moments))
+        work = MergeRows(tuple(subjects), Moments(files), _whole_lists(spark, fresh))
         write_by_engine(blocks, draft, work, NoAccount)
     draft.fill(*MERGED)
 
@@ -153,11 +154,27 @@ def _as_declared(table: Table, rows: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Moments:
+    """When files were recorded, in epoch milliseconds; ``files`` are the parts of that table."""
+
+    files: Sequence[Place]
+
+    def of(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """(n,) those of answers, of a member of a file of many answers that of its file; 0 where it is unknown."""
+        wanted = [*{whole for name in names for whole in (name, whole_file(name))}]
+        known: dict[str, int] = {}
+        for part in self.files:
+            rows = _as_declared(FILES, pq.read_table(for_arrow(part), filters=[("file", "in", wanted)]))
+            known |= zip(rows["file"].to_pylist(), map(since_1970_ms, rows["moment"].to_pylist()), strict=True)
+        return np.array([known.get(name, known.get(whole_file(name), 0)) for name in names], dtype=np.int64)
+
+
+@dataclass(frozen=True)
 class MergeRows:
     """The work of the writing tasks. ``lists``: when brokers, as (cluster, name), listed all of their topics."""
 
     subjects: Sequence[Subject]
-    moments: Mapping[str, int]
+    moments: Moments
     lists: Mapping[tuple[str, str], int]
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> NoAccount:
@@ -197,12 +214,11 @@ class MergeRows:
         return {table: np.where(fresh_of[table], ~late[code_of[table]], ~replaced[code_of[table]]) for table in tables}
 
     def _moments(self, rows: Any) -> NDArray[np.int64]:
-        """(n,) the moment of the file of each row; for a member of a file of many answers, that of this file."""
+        """(n,) the moment of the file of each row."""
         if "file" not in rows.column_names:
             return np.zeros(rows.num_rows, dtype=np.int64)
         names, codes = codes_of(rows["file"])
-        known = [self.moments.get(name, self.moments.get(whole_file(name), 0)) for name in names]
-        moments: NDArray[np.int64] = np.array(known, dtype=np.int64)[codes]
+        moments: NDArray[np.int64] = self.moments.of(names)[codes]
         return moments
 
     def _listed(self, rows: Any) -> NDArray[np.int64]:
@@ -228,7 +244,7 @@ def _write(parts: Parts, table: Table, rows: Any) -> None:
     parts.write(table, rows.drop_columns([_FRESH]).take(order))
 
 
-def _whole_lists(spark: SparkSession, fresh: Tables, moments: Mapping[str, int]) -> dict[tuple[str, str], int]:
+def _whole_lists(spark: SparkSession, fresh: Tables) -> dict[tuple[str, str], int]:
     """When brokers listed all of their topics in this round: what they do not list is gone.
 
     A dump with quarantined rows may lack topics that exist, so it removes none.
@@ -237,9 +253,9 @@ def _whole_lists(spark: SparkSession, fresh: Tables, moments: Mapping[str, int])
     answers = fresh.load(spark, TOPICS).select("cluster", "broker", "kind", "file").distinct().collect()
     damaged = {(cluster, broker) for cluster, broker, _, file in answers if file in spoilt}
     lists: dict[tuple[str, str], int] = {}
-    for cluster, broker, kind, file in answers:
+    moments = Moments(fresh.parts(FILES)).of([row.file for row in answers]).tolist()
+    for (cluster, broker, kind, _), moment in zip(answers, moments, strict=True):
         if kind == BROKER_STATS and broker is not None and (cluster, broker) not in damaged:
-            moment = moments.get(file, moments.get(whole_file(file), 0))
             lists[cluster, broker] = max(moment, lists.get((cluster, broker), _NEVER))
     return lists
 
@@ -251,14 +267,6 @@ def whole_file(name: str) -> str:
     ('all.json', 'a.json')
     """
     return name.partition(": ")[0]
-
-
-def moments_in_use(spark: SparkSession, merged: Tables, moments: Mapping[str, int]) -> dict[str, int]:
-    """The moments of those files that rows in merged tables come from."""
-    things = [subject.tables[0] for subject in _SUBJECTS if "file" in subject.tables[0].names]
-    files = reduce(DataFrame.union, [merged.load(spark, table).select("file") for table in things])
-    names = {name for row in files.distinct().collect() for name in (row.file, whole_file(row.file))}
-    return {file: moment for file, moment in moments.items() if file in names}
 
 
 def imbalance_rows(spark: SparkSession, batch: int, assigned: Tables) -> DataFrame:

@@ -35,10 +35,9 @@ from pipeline.jobs.watch_merging import (
     broker_rows,
     imbalance_rows,
     merge,
-    moments_in_use,
 )
-from pipeline.reading.contexts import contexts_of, moment_in_name_ms, without_moments
-from pipeline.reading.files import ANSWER_SUFFIXES, FoundFile
+from pipeline.reading.contexts import contexts_of
+from pipeline.reading.files import ANSWER_SUFFIXES, FoundFile, moment_of, size_of, without_moments
 from pipeline.reading.rows import BAD
 from pipeline.runs import Draft
 from pipeline.schemas import (
@@ -49,7 +48,7 @@ from pipeline.schemas import (
     SUBSCRIPTION_LOADS,
     Table,
 )
-from pipeline.stamps import new_run_id, stamped_frame
+from pipeline.stamps import new_run_id, since_1970_ms, stamped_frame
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_if_there
 
@@ -79,8 +78,6 @@ class State(msgspec.Struct):
     """Spark's name of the checkpoint."""
     latest: dict[str, int] = {}
     """The moment of the latest dump of each thing (``Dump.thing``)."""
-    moments: dict[str, int] = {}
-    """The moment of each file that has rows in the tables."""
 
 
 def check_places(source: Path, target: Path, options: JobOptions) -> None:
@@ -231,13 +228,12 @@ class _Watch:
         """Write the run of a batch: the tables before it, into which its rounds are merged one after another."""
         settings = {KEEP: _KEPT, **self.options.settings}
         own = replace(self.options, run_id=new_run_id(), settings=settings)
-        moments, latest = state.moments, state.latest
+        latest = state.latest
         with own.writing(JOB, self.source, self.target, alone=True) as draft:
             draft.adopt(before)
             for round_ in rounds:
                 fresh = self._import(round_.dumps, draft)
-                moments |= {dump.name: dump.moment_ms for dump in round_.dumps}
-                merge(self.spark, draft, fresh, moments, late=round_.late)
+                merge(self.spark, draft, fresh, late=round_.late)
                 when = datetime.fromtimestamp(round_.moment_ms / 1000, UTC)
                 brokers = broker_rows(self.spark, batch, fresh if round_.late else draft)
                 _append(draft, BROKER_HISTORY, brokers, when)
@@ -252,7 +248,7 @@ class _Watch:
             self._report(draft)
             rows_written = draft.sizes(*MERGED, *HISTORIES)
             draft.write_json(JSON, {"job": JOB, "batches": batch + 1, "tables": rows_written})
-            state = State(batch, self._query(), latest, moments_in_use(self.spark, draft, moments))
+            state = State(batch, self._query(), latest)
             draft.documents[_STATE] = msgspec.json.encode(state)
 
     def _import(self, dumps: Sequence[Dump], draft: Draft) -> Tables:
@@ -319,19 +315,21 @@ class Round:
 
 def dumps_of(paths: Sequence[str], source: Path) -> list[Dump]:
     """The dump in each file, with its moment: the time in its path, else when the file was written."""
-    names = [os.path.relpath(path, source) for path in paths]
     files = [
-        FoundFile(name, Path(path), Path(path).stat().st_size, at)
-        for at, (path, name) in enumerate(zip(paths, names, strict=True))
+        FoundFile(name, Path(path), size, at, moment_of(name, written))
+        for at, path in enumerate(paths)
+        if isinstance(state := size_of(Path(path)), tuple)
+        for name, (size, written) in [(os.path.relpath(path, source), state)]
     ]
     contexts = contexts_of(files)
-    dumps = []
-    for path, file in zip(paths, files, strict=True):
-        named = moment_in_name_ms(file.name)
-        moment = named if named is not None else Path(path).stat().st_mtime_ns // 10**6
-        plain = without_moments(file.name)
-        dumps.append(Dump(path, file.name, f"{contexts[file.name].broker} {plain.rpartition('/')[2]}", moment))
-    return dumps
+    return [
+        Dump(
+            str(file.path), file.name,
+            f"{contexts[file.name].broker} {without_moments(file.name).rpartition('/')[2]}",
+            since_1970_ms(file.moment),
+        )
+        for file in files
+    ]  # fmt: skip
 
 
 def rounds_of(dumps: Sequence[Dump], latest: Mapping[str, int]) -> list[Round]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.jobs import watch_merging
-from pipeline.jobs.watch_merging import MergeRows, ReadParts, StoredPart
+from pipeline.jobs.watch_merging import MergeRows, Moments, ReadParts, StoredPart
 from pipeline.schemas import FILES, LISTED, SUBSCRIPTIONS, TOPICS, Table
 from tests.pipeline.test_owner_tasks import Collected
 
 MOMENTS = {"old.json": 10, "all.json": 40, "new.json": 20, "b2.json": 30}
+
+
+def at(since_1970_ms: int) -> datetime:
+    return datetime.fromtimestamp(since_1970_ms / 1000, UTC)
+
+
 FILLED = {pa.int32(): 1, pa.int64(): 1, pa.float64(): 1.0, pa.string(): "x", pa.bool_(): False}
 
 
@@ -36,7 +43,9 @@ def store(folder: Path, table: Table, rows: list[dict[str, Any]], *, fresh: bool
     return parts
 
 
-def merged(shares: list[list[StoredPart]], parts: int, lists: dict[tuple[str, str], int]) -> Collected:
+def merged(
+    shares: list[list[StoredPart]], parts: int, moments: Moments, lists: dict[tuple[str, str], int]
+) -> Collected:
     """What the tasks write; a part is in one task."""
     by_part = defaultdict(list)
     for number, share in enumerate(shares):
@@ -44,7 +53,7 @@ def merged(shares: list[list[StoredPart]], parts: int, lists: dict[tuple[str, st
             by_part[batch["part"][0].as_py()].append(batch)
     assert len(by_part) == parts
     collected = Collected()
-    work = MergeRows(watch_merging._SUBJECTS, MOMENTS, lists)
+    work = MergeRows(watch_merging._SUBJECTS, moments, lists)
     for batches in by_part.values():
         work(iter(batches), collected)  # type: ignore[arg-type]
     return collected
@@ -75,11 +84,15 @@ def test_the_later_answer_about_a_topic_counts_in_every_part(tmp_path: Path, par
         for fresh, rows in sides.items():
             own = [{name: row[name] for name in table.names if name in row} for row in rows]
             stored += store(tmp_path, table, own, fresh=fresh)
-    names = [{"file": "old.json", "cluster": "x"}, {"file": "older.json", "cluster": "x"}]
-    stored += store(tmp_path, FILES, names, fresh=False) + store(tmp_path, FILES, names, fresh=True)
+    moments: list[Path] = []
+    for fresh, names in ((False, ["old.json", "all.json"]), (True, ["new.json", "b2.json"])):
+        rows = [{"file": name, "cluster": "x", "moment": at(MOMENTS[name])} for name in names]
+        files = store(tmp_path, FILES, rows, fresh=fresh)
+        moments += [part.place for part in files if isinstance(part.place, Path)]
+        stored += files
     stored += store(tmp_path, LISTED, [{"cluster": "x", "topic": "q", "file": "old.json"}], fresh=False)
     stored += store(tmp_path, LISTED, [{"cluster": "x", "topic": "q", "file": "new.json"}], fresh=True)
-    result = merged([stored[0::3], stored[1::3], stored[2::3]], parts, {("x", "b1"): 20})
+    result = merged([stored[0::3], stored[1::3], stored[2::3]], parts, Moments(moments), {("x", "b1"): 20})
     for table in (TOPICS, SUBSCRIPTIONS):
         rows = result.rows(table)
         assert {(row["cluster"], row["topic"]): row["file"] for row in rows} == {
