@@ -195,6 +195,13 @@ _SHARED: Final = """
     msgs bigint Messages.
     findings bigint Findings of the doctor.
     worst_severity string The severity of the worst.
+    msg_rate_in_unknown bigint Topics that lack msg_rate_in: the sum is of the others, none where no topic has it.
+    msg_rate_out_unknown bigint Topics that lack msg_rate_out: the sum is of the others, none where no topic has it.
+    msg_throughput_in_unknown bigint Topics that lack msg_throughput_in, as above.
+    msg_throughput_out_unknown bigint Topics that lack msg_throughput_out, as above.
+    storage_size_bytes_unknown bigint Topics that lack storage_size_bytes, as above.
+    backlog_size_bytes_unknown bigint Topics that lack backlog_size_bytes, as above.
+    msg_backlog_entries_unknown bigint Topics that lack msg_backlog_entries, as above.
     tenant string The tenant of the namespace; none where a row is about no namespace.
     snapshot_time timestamp The latest moment of the answers that the run is about.
 """
@@ -651,7 +658,7 @@ WORST_SUBSCRIPTIONS: Final = declared(
     least_moved
     verdict string? What explains its keys.
     findings, worst_severity?, msg_rate_out?, msg_backlog_entries?, max_over_even?, lists, spare_msg_rate
-    worst_topic?, worst_consumers?, worst_active?
+    worst_topic?, worst_consumers?, worst_active?, msg_rate_out_unknown?, msg_backlog_entries_unknown?
 """, key="cluster namespace subscription type")
 
 WORST_NAMESPACES: Final = declared(
@@ -667,6 +674,8 @@ WORST_NAMESPACES: Final = declared(
     findings, worst_severity?
     partitioned_topics bigint Partitioned topics.
     storage_size_bytes bigint? Bytes in the storage.
+    msg_rate_in_unknown?, msg_rate_out_unknown?, msg_throughput_in_unknown?, msg_throughput_out_unknown?
+    storage_size_bytes_unknown?, backlog_size_bytes_unknown?
 """, key="cluster namespace")
 
 IMBALANCE_HISTORY: Final = declared(
