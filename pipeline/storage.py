@@ -172,8 +172,8 @@ def scheme_of(text: str) -> str:
     return "" if match is None else match[1].lower()
 
 
-def check_place(text: str, *, local: bool = False) -> None:
-    """Raise ``InputError`` for a URI that cannot be read, or with ``local`` for one of a store.
+def check_place(text: str) -> None:
+    """Raise ``InputError`` for a URI that cannot be read.
 
     Checks the text only, so it can be called before Spark is started.
     """
@@ -185,8 +185,6 @@ def check_place(text: str, *, local: bool = False) -> None:
     if scheme not in _STORES:
         known = ", ".join(f"{name}://" for name in ("file", *_STORES))
         raise InputError(f"{text}: {scheme}:// is not known; a path or {known} can be read and written")
-    if local:
-        raise InputError(f"{text}: here a folder of this machine is needed, not one of {scheme}://")
     if not text.partition("://")[2].strip("/") or (scheme in _S3 and text.partition("://")[2].startswith("/")):
         raise InputError(f"{text} names no {'bucket' if scheme in _S3 else 'folder'}; write {scheme}://NAME/FOLDER")
 

@@ -48,10 +48,6 @@ MODULES: Final = {
 }
 """Job -> its module in this package, imported when the job is run."""
 
-LOCAL: Final = ("watch",)
-"""Jobs whose folders must be on this machine."""
-
-
 NEEDS: Final[Mapping[str, tuple[Table, ...]]] = {
     "assign": (SUBSCRIPTIONS, CONSUMER_SETS),
     "bundles": (TOPICS, LISTED, BUNDLES, BUNDLE_REPORTS),
@@ -101,7 +97,7 @@ def job_called(name: str) -> Job:
     def anywhere(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
         for place in (source, target):
             if not isinstance(place, Tables):
-                check_place(str(place), local=name in LOCAL)
+                check_place(str(place))
         source = source if isinstance(source, Tables) else source.absolute()
         target = target if isinstance(target, Draft) else target.absolute()
         if not isinstance(source, Tables) and not isinstance(target, Draft):

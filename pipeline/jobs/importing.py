@@ -25,7 +25,7 @@ from engine.input import MAX_INPUT_BYTES, parse_size
 from engine.views.fleet.options import ALLOW_EMPTY, CLUSTERS, MAX_INPUT
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
 from pipeline.clusters import clusters_by_name, clusters_of_import, given_clusters
-from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers, place_of_file
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers, rank_of_file
 from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, left_out_rows, write_tables
 from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
@@ -48,12 +48,12 @@ def merge_boundary_lists(working: Tables, files: Sequence[FoundFile]) -> tuple[l
 
     The same list in several answers (bundles, policies) is one list. The count is of the bundles in all lists.
     """
-    position = {file.name: file.position for file in files}
+    ranks = {file.name: file.rank for file in files}
     lists: dict[tuple[str, str], dict[tuple[int, ...], tuple[int, str]]] = {}
     for cluster, namespace, boundaries, file in working.rows(
         BOUNDARY_LISTS, "cluster", "namespace", "boundaries", "file"
     ):
-        place = place_of_file(str(file), position)
+        place = rank_of_file(str(file), ranks)
         known = lists.setdefault((cluster, namespace), {})
         key = tuple(boundaries)
         known[key] = max(known.get(key, (-1, "")), (place, str(file)))
@@ -188,16 +188,22 @@ class _Import:
 
 
 def run(
-    spark: SparkSession, source: Place, target: Place | Draft, options: JobOptions, *, skip: Place | None = None
+    spark: SparkSession,
+    source: Place,
+    target: Place | Draft,
+    options: JobOptions,
+    *,
+    skip: Place | None = None,
+    found: FoundFiles | None = None,
 ) -> JobResult:
-    """Read every answer below ``source`` (or one file), except in the folder ``skip`` (OUT), into tables.
+    """Read every answer below ``source`` (or one file), except in the folder ``skip`` (OUT), into tables; or those that
+    are ``found`` already.
 
     Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
     cannot be written.
     """
-    sources, limit_bytes = files_to_import(
-        source, skip or (target.root if isinstance(target, Draft) else target), options
-    )
+    limit_bytes = max_input_of(options)
+    sources = found or files_to_import(source, skip or (target.root if isinstance(target, Draft) else target), options)
     options.say(f"import: {len(sources.files):,} files found")
     options.watch.expect(files=len(sources.files))
     when = last_moment(sources.files)
@@ -217,16 +223,16 @@ def run(
 
 def check_places(source: Place, target: Place, options: JobOptions) -> None:
     """Raise ``InputError`` where there is nothing to import, or an option cannot be used."""
+    max_input_of(options)
     files_to_import(source, target, options)
 
 
-def files_to_import(source: Place, target: Place, options: JobOptions) -> tuple[FoundFiles, int]:
-    """The files to read, and the most bytes one may have. Raises ``InputError``; nothing is written."""
+def files_to_import(source: Place, target: Place, options: JobOptions) -> FoundFiles:
+    """The files to read. Raises ``InputError``; nothing is written."""
     check_options(JOB, options.settings)
     if source.is_dir() and str(target.resolve()) == str(source.resolve()):
         raise InputError(f"{target} is the folder of the answers itself; name another one for the result")
-    limit_bytes = max_input_of(options)
-    return find_answers(source, target), limit_bytes
+    return find_answers(source, target)
 
 
 def max_input_of(options: JobOptions) -> int:

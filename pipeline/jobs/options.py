@@ -45,7 +45,7 @@ def known_to(job: str) -> tuple[str, ...]:
     """Every option that a job takes.
 
     >>> known_to("watch")
-    ('clusters', 'max-input', 'keep', 'flag', 'pulsar', 'every', 'once', 'files')
+    ('clusters', 'max-input', 'keep', 'flag', 'pulsar', 'every', 'once')
     """
     if job == RUN:
         settings = dict.fromkeys(name for known in SETTINGS_OF.values() for name in known)
@@ -158,7 +158,6 @@ _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     EVERY: _number(EVERY, 1, 10**6),
     ONCE: _one_of(ONCE, _BOOLEAN),
     "listed": _one_of("listed", _BOOLEAN),
-    "files": _number("files", 1, 10**9),
     MAX_INPUT: lambda value: _refused(parse_size(value)),
 }
 """Option -> the check that raises ``InputError`` for a bad value."""

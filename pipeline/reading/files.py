@@ -40,18 +40,28 @@ _DIGITS_MS: Final = 13
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """One file; ``name`` is its path relative to the source folder, ``position`` counts from 0 in reading order, and
-    ``moment`` is when it was recorded, as far as known."""
+    """One file; ``name`` is its path relative to the source folder, ``position`` counts from 0 in reading order.
+
+    ``moment`` is when it was recorded, as far as known, ``dump_s`` the time of its dump since 1970: that in its path,
+    else the latest in any path.
+    """
 
     name: str
     path: Place
     size_bytes: int
     position: int
     moment: datetime | None = None
+    dump_s: int = 0
 
     @property
     def folder(self) -> str:
         return self.name.rpartition("/")[0]
+
+    @property
+    def rank(self) -> int:
+        """Of two answers of a kind about one thing that with the higher rank counts: of the later dump, else that which
+        is read later."""
+        return self.dump_s << 32 | self.position
 
 
 class Listed(NamedTuple):
@@ -92,10 +102,14 @@ def find_answers(source: Place, skip: Place | None = None) -> FoundFiles:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}{more}", tuple(problems))
     entries.sort(key=_reading_order)
+    named = {entry.name: _named_moment(entry.name) for entry in entries}
+    latest = max(filter(None, named.values()), default=datetime.fromtimestamp(0, UTC))
     files = tuple(
-        FoundFile(name, path, size, place, moment_of(name, written))
+        FoundFile(
+            name, path, size, place, named[name] or written, round((named[name] or latest).timestamp())
+        )
         for place, (name, path, size, written) in enumerate(entries)
-    )
+    )  # fmt: skip
     return FoundFiles(files, tuple(problems), passed_over)
 
 
@@ -272,12 +286,26 @@ def without_moments(name: str) -> str:
 
 
 def moment_of(name: str, written: datetime | None) -> datetime | None:
-    """When a file was recorded: the time in its path, of several the last one, else when it was ``written``."""
+    """When a file was recorded: the time in its path, else when it was ``written``."""
+    return _named_moment(name) or written
+
+
+def _named_moment(name: str) -> datetime | None:
+    """The time in a path, of several the last one."""
     texts = [match[1] for part in name.split("/") for match in _MOMENT.finditer(part)]
     if not texts:
-        return written
+        return None
     named = int(texts[-1].ljust(_DIGITS_MS, "0")) if texts[-1].isdecimal() else moment_ms(texts[-1])
-    return written if named is None else datetime.fromtimestamp(named / 1000, UTC)
+    return None if named is None else datetime.fromtimestamp(named / 1000, UTC)
+
+
+def whole_file(name: str) -> str:
+    """The file that an answer is in; its name, where it is in a file of its own.
+
+    >>> whole_file("all.json: topics/a"), whole_file("a.json")
+    ('all.json', 'a.json')
+    """
+    return name.partition(": ")[0]
 
 
 def last_moment(files: Iterable[_Recorded]) -> datetime | None:

@@ -72,10 +72,8 @@ def test_another_store_is_refused_and_not_taken_for_a_folder(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["s3a://bucket/out", "S3://bucket", "hdfs://name:8020/x", "gs://b/c", "abfss://c@a/x"])
-def test_a_store_is_known_by_its_scheme_and_not_for_jobs_that_need_this_machine(text: str) -> None:
+def test_a_store_is_known_by_its_scheme(text: str) -> None:
     check_place(text)
-    with pytest.raises(InputError):
-        check_place(text, local=True)
 
 
 def test_a_file_uri_is_a_path() -> None:

@@ -188,6 +188,17 @@ def test_what_is_not_there_is_refused(spark: SparkSession, store: StorePath) -> 
     assert not [*store.files(below=True)]
 
 
+def test_a_watch_reads_a_store_and_writes_into_it(spark: SparkSession, store: StorePath) -> None:
+    topic = {"persistent": {"persistent://t/n/x": {"msgRateIn": 1.0}}}
+    for hour in ("06", "07"):
+        answer = json.dumps({"t/n": {"0x00000000_0xffffffff": topic}})
+        (store / f"in/b1/2026-11-24T{hour}-00-00Z/broker-stats-topics.json").write_text(answer)
+    for _ in range(2):
+        done = job_called("watch")(spark, store / "in", store / "out", JobOptions({"once": "true"}))
+        assert done.summary["batches"] == 2
+    assert tables_at(store / "out").check(TOPICS) == 1
+
+
 def test_a_store_that_does_not_answer_is_reported_in_a_sentence(spark: SparkSession, store_url: str) -> None:
     lost = place_of(f"s3a://{BUCKET}/x", {**settings_for("http://127.0.0.1:9")}.get)
     assert isinstance(lost, StorePath)

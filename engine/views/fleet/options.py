@@ -68,9 +68,8 @@ OPTIONS: Final = (
     Option("shedder", "balance", "NAME", "What if this were the strategy of shedding?"),
     Option("placement", "balance", "NAME", "What if this were the strategy of placement?"),
     Option("seed", "balance", "N", "Of the draws of destinations.  [default: 0]"),
-    Option(EVERY, "watch", "SECONDS", f"Look for new files so often, until stopped.  [default: {EVERY_S}]"),
-    Option(ONCE, "watch", "", "Import what is there now, and end."),
-    Option("files", "watch", "N", "Import no more files than this in one batch.  [default: 1000]"),
+    Option(EVERY, "watch", "SECONDS", f"Look for new answers so often, until stopped.  [default: {EVERY_S}]"),
+    Option(ONCE, "watch", "", "Read what is there now, and end."),
 )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ _WITH_PAGE: Final = ("run", "report")
 _EPILOG: Final = """\b
 IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others; balance also takes
 answers); OUT is where the result is put, all at once. Both are paths or URIs: file://, s3a://, hdfs://, gs://,
-abfss:// (watch: paths). Exit codes: 0 fine, 1 a failure, or a condition of --fail-on, 2 usage or input, 130 and 143
+abfss://. Exit codes: 0 fine, 1 a failure, or a condition of --fail-on, 2 usage or input, 130 and 143
 stopped from outside; bad records are in the table quarantine and stop nothing.
 """
 _SET: Final = "Of Spark, as spark.KEY=VALUE."
@@ -269,7 +269,7 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str]:
 
 def _done(job: str, source: str, target: str, master: str | None, settings: Mapping[str, str]) -> JobResult:
     """Run one job in a session of its own. Spark and Arrow are imported only here."""
-    from pipeline.jobs import LOCAL, check_places, job_called
+    from pipeline.jobs import check_places, job_called
     from pipeline.jobs.options import SPARK, check_options
     from pipeline.jobs.result import JobOptions
     from pipeline.progress import watching_tasks
@@ -278,13 +278,13 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
 
     check_options(job, settings)
     for text in (source, target):
-        check_place(text, local=job in LOCAL)
+        check_place(text)
     own = {name: value for name, value in settings.items() if not name.startswith(SPARK)}
     of_spark = {name: value for name, value in settings.items() if name.startswith(SPARK)}
     if {scheme_of(source), scheme_of(target)} <= {"", "file"}:  # a store needs the settings of the session
         check_places(job, place_of(source), place_of(target), JobOptions(own))
     # The files that a watch will read may not exist yet.
-    small = job not in LOCAL and is_small(source)
+    small = job != "watch" and is_small(source)
     with _progress(job) as (narrate, show):
         narrate("starting Spark …")
         with open_session(master, of_spark, small=small) as spark:
