@@ -413,9 +413,7 @@ BUNDLE_CHILDREN: Final = declared("bundle_children", "The bundles that each of t
     bundle string The bundle that is cut.
     namespace, algorithm
     child string The range of the new bundle.
-    lower, upper, topics
-    msgs_per_sec double Messages/s, in and out together.
-    bytes_per_sec double Bytes/s, in and out together.
+    lower, upper, topics, msg_rate, throughput
 """, key="cluster bundle algorithm child")
 
 OCCUPANCY: Final = declared("occupancy", "How evenly the topics of each namespace fill its bundles.", """
@@ -424,8 +422,8 @@ OCCUPANCY: Final = declared("occupancy", "How evenly the topics of each namespac
     topics
     max_topics bigint Topics of the fullest bundle.
     mean_topics double Topics of a bundle on average.
-    max_msgs_per_sec double Messages/s of the busiest bundle, in and out together.
-    mean_msgs_per_sec double Messages/s of a bundle on average.
+    max_msg_rate double Messages/s of the busiest bundle, in and out together.
+    mean_msg_rate double Messages/s of a bundle on average.
 """, key="cluster namespace")
 
 BALANCE_CLUSTERS: Final = declared(
