@@ -301,6 +301,9 @@ ANSWERS: Final = declared("answers", "Answers as brokers printed them, which the
     body, file
 """)
 
+EVERYWHERE: Final = ""
+"""The namespace under which answers that hold for all namespaces of a cluster are kept."""
+
 LOAD_ANSWERS: Final = declared(
     "load_answers", "Answers as brokers printed them, which balance computes from: loads, and what rules shedding.", """
     cluster

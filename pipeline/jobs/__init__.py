@@ -51,24 +51,17 @@ MODULES: Final = {
 NEEDS: Final[Mapping[str, tuple[Table, ...]]] = {
     "assign": (SUBSCRIPTIONS, CONSUMER_SETS),
     "bundles": (TOPICS, LISTED, BUNDLES, BUNDLE_REPORTS),
-    "lint": (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS),
+    "lint": (SUBSCRIPTIONS, TOPICS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS),
     "scalable": (ANSWERS, FILES),
     "report": (TOPICS, SUBSCRIPTIONS),
 }
-"""Job -> the tables of an import that it cannot do without."""
-_GOES_THROUGH: Final = {
-    "assign": "subscriptions",
-    "bundles": "topics",
-    "lint": "subscriptions",
-    "scalable": "answers",
-    "report": "topics",
-}
+"""Job -> the tables of an import that it cannot do without; first that which it goes through."""
 
 
 def _rows_of(job: str, tables: Tables) -> int:
     """The number of rows that a job reads, from the tables of the import; 0 where unknown."""
     try:
-        rows = json.loads(tables.documents["import.json"])["rows_out"][_GOES_THROUGH[job]]
+        rows = json.loads(tables.documents["import.json"])["rows_out"][NEEDS[job][0].name]
     except LookupError:
         return 0
     return rows if isinstance(rows, int) else 0

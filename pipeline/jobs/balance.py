@@ -18,6 +18,7 @@ from pipeline.jobs import importing
 from pipeline.jobs.balance_tasks import WRITTEN, BalanceWork
 from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.files import find_answers
 from pipeline.runs import Draft
 from pipeline.schemas import (
     BALANCE_BROKERS,
@@ -92,7 +93,8 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
     with options.writing(JOB, tables, target) as draft:
         if not imported:
             assert not isinstance(source, Tables)
-            importing.run(spark, source, draft.work / "imported", _of_import(options), skip=draft.root)
+            found = find_answers(source, draft.root)
+            importing.run(spark, source, draft.work / "imported", _of_import(options), found)
             tables = tables_at(draft.work / "imported")
             draft.snapshot_time = tables.snapshot_time
         if not has_loads(tables):

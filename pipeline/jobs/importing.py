@@ -188,22 +188,15 @@ class _Import:
 
 
 def run(
-    spark: SparkSession,
-    source: Place,
-    target: Place | Draft,
-    options: JobOptions,
-    *,
-    skip: Place | None = None,
-    found: FoundFiles | None = None,
+    spark: SparkSession, source: Place, target: Place | Draft, options: JobOptions, found: FoundFiles | None = None
 ) -> JobResult:
-    """Read every answer below ``source`` (or one file), except in the folder ``skip`` (OUT), into tables; or those that
-    are ``found`` already.
+    """Read every answer below ``source`` (or one file) into tables, except in OUT; or those that are ``found`` already.
 
     Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
     cannot be written.
     """
     limit_bytes = max_input_of(options)
-    sources = found or files_to_import(source, skip or (target.root if isinstance(target, Draft) else target), options)
+    sources = found or files_to_import(source, target.root if isinstance(target, Draft) else target, options)
     options.say(f"import: {len(sources.files):,} files found")
     options.watch.expect(files=len(sources.files))
     when = last_moment(sources.files)

@@ -14,7 +14,6 @@ from pipeline.jobs.options import LOAD_MANAGERS, broker_settings, check_options,
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.answers import LOAD_MANAGER
 from pipeline.reading.consumer_lists import has_key_shared
-from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.runs import Draft
 from pipeline.schemas import (
     ANSWERS,
@@ -29,13 +28,8 @@ from pipeline.schemas import (
 )
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
-from pipeline.transforms.bundle_topics import (
-    NAMESPACE,
-    by_namespace,
-    mixed_producers,
-)
+from pipeline.transforms.bundle_topics import by_namespace, mixed_producers
 from pipeline.transforms.findings import (
-    CausePlan,
     cause_linter,
     failover_findings,
     findings_table,
@@ -44,6 +38,7 @@ from pipeline.transforms.findings import (
     producer_findings,
     row_linter,
 )
+from pipeline.transforms.namespace_answers import NamespaceAnswers, answers_by_namespace
 from pipeline.transforms.subscriptions import failover_cases, key_cases
 
 if TYPE_CHECKING:
@@ -114,14 +109,9 @@ def _namespace_findings(spark: SparkSession, source: Tables, worlds: ByCluster[W
 
 
 def _causes(spark: SparkSession, source: Tables, worlds: ByCluster[World]) -> DataFrame:
-    """Findings about the moment of the answers that the import kept; a namespace of a cluster is in one task."""
-    from pyspark.sql import functions as fn  # noqa: PLC0415
-
-    everywhere = source.rows(ANSWERS, "cluster", "file", "body", filters=[("namespace", "=", EVERYWHERE)])
-    rows = source.load(spark, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
-    sorted_rows = rows.repartition(*NAMESPACE).sortWithinPartitions(*NAMESPACE, "file")
-    plan = CausePlan(tuple(sorted(everywhere)), worlds)
-    return sorted_rows.mapInArrow(cause_linter(plan), FINDINGS.ddl)
+    """Findings about the moment of the answers that the import kept."""
+    rows = answers_by_namespace(source.load(spark, ANSWERS))
+    return rows.mapInArrow(cause_linter(worlds, NamespaceAnswers.of(source)), FINDINGS.ddl)
 
 
 def _summary(draft: Draft, worlds: ByCluster[World]) -> dict[str, Any]:

@@ -139,7 +139,7 @@ class _Watch:
     def _import(self, draft: Draft, found: FoundFiles) -> None:
         given = {CLUSTERS: "one", **self.options.settings}
         settings = {ALLOW_EMPTY: "true"} | {name: given[name] for name in (CLUSTERS, MAX_INPUT) if name in given}
-        importing.run(self.spark, self.source, draft, JobOptions(settings, run_id=draft.run_id), found=found)
+        importing.run(self.spark, self.source, draft, JobOptions(settings, run_id=draft.run_id), found)
 
     def _run(self, job: str, draft: Draft, *names: str, **own: str) -> None:
         """Run another job with those of our options that are named, and with ``own`` ones."""
