@@ -120,3 +120,11 @@ def test_a_scalable_topic_is_one_row_and_its_segments_are_none(tmp_path: Path) -
     (row,) = whole.rows
     assert (row.key, row.type, row.verdict, row.backlog) == ("topic://ring/holdup/orders", "Scalable", "slows", 87)
     assert row.out_msgs_per_sec == 0
+
+
+def test_partitions_of_before_a_migration_are_in_the_row_of_the_scalable_topic(tmp_path: Path) -> None:
+    _, whole = listed(open_moments(moments_of(tmp_path, "migrate")))
+    rows = [row for row in whole.rows if row.namespace == "ring/migrate"]
+    assert [(row.key, row.type, row.subscription) for row in rows] == [
+        ("topic://ring/migrate/orders", "Scalable", "sub")
+    ]
