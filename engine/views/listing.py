@@ -360,14 +360,19 @@ def _local(topic: str) -> str:
     return topic.rpartition("/")[2]
 
 
+_UNKNOWN_BACKLOG: Final = 0.5
+"""More than none, and less than what is known to wait."""
 _RANKS: Final = {verdict.value: verdict.rank for verdict in Verdict}
 
 
 def _rank(row: ListedRow) -> tuple[object, ...]:
-    """Sorts the worst first: by verdict, then by what waits, then by unevenness, then by name."""
+    """Sorts the worst first: by verdict, then by what waits, then by unevenness, then by name.
+
+    A backlog that is not known comes behind those that are, and before none.
+    """
     verdict = _RANKS[row.verdict] if row.verdict is not None else math.inf
     uneven = row.busiest_over_average or 0.0
     return (
-        verdict, -(row.backlog or 0), -uneven, -(row.idle or 0),
+        verdict, -_UNKNOWN_BACKLOG if row.backlog is None else -row.backlog, -uneven, -(row.idle or 0),
         row.namespace, natural_key(row.subscription), natural_key(row.topic), natural_key(row.key),
     )  # fmt: skip
