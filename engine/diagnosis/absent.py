@@ -109,6 +109,9 @@ def not_reported(seen: SubscriptionSeen) -> Cause | None:
     for dispatcher in sorted(seen.dispatchers, key=lambda each: -(each.sub.msg_backlog_entries or 0)):
         missing = [name for name in ("msgBacklog", "consumers", "availablePermits") if not _NEEDED[name](dispatcher)]
         if missing:
+            missing = [
+                f"some {name}" if name == "consumers" and dispatcher.sub.some_consumers else name for name in missing
+            ]
             again = shell_line("pulsar-admin", "topics", "stats", dispatcher.topic)
             known = _known(dispatcher)
             return Cause(
@@ -141,13 +144,14 @@ def _known(dispatcher: Dispatcher) -> list[_Fact]:
         unacked = sum(held)
     permits = [one.available_permits for one in sub.consumers]
     facts: list[_Fact] = []
-    if sub.msg_backlog_entries is not None:
+    waiting = sub.msg_backlog_entries
+    if waiting is not None:
         grown = dispatcher.backlog_growth
         more = f", {abs(grown):,} {'more' if grown > 0 else 'fewer'} than before" if grown else ""
-        text = f"{counted(sub.msg_backlog_entries, 'message')} wait{more}"
-        facts.append(_Fact(text, "backlog", sub.msg_backlog_entries, "msgBacklog"))
-    if unacked is not None:
-        text = f"{unacked:,} unacknowledged" if unacked else "none unacknowledged"
+        facts.append(_Fact(f"{counted(waiting, 'message')} wait{more}", "backlog", waiting, "msgBacklog"))
+    if unacked:
+        are_all = waiting is not None and unacked >= waiting > 0
+        text = f"{unacked:,} unacknowledged" + (", so all of them were sent" if are_all else "")
         facts.append(_Fact(text, "unacked", unacked, "unackedMessages"))
     if permits and all(one is not None and one <= 0 for one in permits):
         text = f"no permits with any of {counted(len(permits), 'consumer')} listed"

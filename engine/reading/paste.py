@@ -50,7 +50,7 @@ _COMMAND_MAYBE: Final = re.compile(
 )
 _SIGNS: Final = re.compile(
     r"[mM]sg_?[rR]ate_?[iI]n|[mM]sg_?[bB]acklog|subscriptions|[eE]ntries_?[aA]dded|[mM]ark_?[dD]elete|boundaries"
-    r"|persistent://|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|[sS]ervice_?[uU]rl|lastStats|loadBalancer|brk_"
+    r"|persistent://|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|[sS]ervice_?[uU]rl|lastStats|loadBalancer|brk_|someConsumers"
 )
 """Names that an answer has, in any spelling."""
 _REST_OF_COMMAND: Final = re.compile(r"\n([\w.:/%-]{1,400})\n\s*")
@@ -145,7 +145,7 @@ def read_paste(data: bytes) -> Paste:
 
 _ANY_SIGN: Final = re.compile(
     rb"[mM]sg_?[rR]ate_?[iI]n|[mM]sg_?[bB]acklog|[eE]ntries_?[aA]dded|[mM]ark_?[dD]elete|boundaries|subscriptions"
-    rb"|persistent://[^\n]{0,600}pulsar(?:\+ssl)?://|^persistent://|pulsar-admin|/admin/v2/|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|configData"
+    rb"|persistent://[^\n]{0,600}pulsar(?:\+ssl)?://|^persistent://|pulsar-admin|/admin/v2/|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|configData|[aA]vailable_?[pP]ermits"
     rb"|PULSAR_PREFIX_|^loadBalancer\w+\s*=|^loadManagerClassName\s*=|lastStats",
     re.MULTILINE,
 )
@@ -315,7 +315,9 @@ class _Scan:
         nearest = [line for line in lines if line.strip()][-_LINES_LOOKED_AT:][::-1]
         said = [line for line in nearest if not _is_command(line)]
         topic = next((name for line in said if (name := topic_in(line))), "")
-        partition = next((number for line in said if (number := partition_in(line)) is not None), None)
+        # Before an answer without its first lines are numbers of its own.
+        partitions = () if any(cut.at_head for cut in document.cuts) else map(partition_in, said)
+        partition = next((number for number in partitions if number is not None), None)
         if not self._queue:
             return replace(document, topic=topic, partition=partition)
         command = self._queue[0]

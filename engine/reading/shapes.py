@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+CONSUMERS: Final = "consumers"
+SOME_CONSUMERS: Final = "someConsumers"
+"""The name that a list of consumers gets where a part of it is missing: it must not be taken for all of them."""
 UNNAMED: Final = "unnamed"
 """The name of a subscription or a cursor that was given without one."""
 _NAMED_BY_PEOPLE: Final = frozenset({"partitions", "subscriptions", "cursors", "replication"})
@@ -49,7 +52,9 @@ def _below(value: Any, names: Mapping[str, str], *, is_map: bool) -> Any:
 
 def is_subscription(value: object) -> bool:
     """Whether a value has what only a subscription of statistics has."""
-    return isinstance(value, Mapping) and "msgBacklog" in value and not _OF_SUBSCRIPTIONS.isdisjoint(value)
+    if not isinstance(value, Mapping):
+        return False
+    return SOME_CONSUMERS in value or ("msgBacklog" in value and not _OF_SUBSCRIPTIONS.isdisjoint(value))
 
 
 _OF_SUBSCRIPTIONS: Final = frozenset({"consumers", "type", "blockedSubscriptionOnUnackedMsgs"})
@@ -63,6 +68,29 @@ def is_cursor(value: object) -> bool:
 _OF_CURSORS: Final = frozenset(
     {"readPosition", "cursorLedger", "individuallyDeletedMessages", "numberOfEntriesSinceFirstNotAckedMessage"}
 )
+
+
+def is_topic(value: Mapping[str, Any]) -> bool:
+    """Whether members are statistics of a topic, or a part of them that says something."""
+    return any(isinstance(value.get(below), Mapping) and value[below] for below in ("subscriptions", "cursors"))
+
+
+def name_without_head(value: object) -> str | None:
+    """The name that a value has in what is around it, where the text begins inside of it; None where it says nothing.
+
+    >>> name_without_head([{"consumerName": "a", "availablePermits": 0}]), name_without_head({"someConsumers": []})
+    ('someConsumers', 'unnamed')
+    """
+    if isinstance(value, list):
+        return SOME_CONSUMERS if any(isinstance(item, Mapping) and "consumerName" in item for item in value) else None
+    if is_subscription(value):
+        return UNNAMED
+    if isinstance(value, Mapping) and value:
+        if all(map(is_subscription, value.values())):
+            return "subscriptions"
+        if all(map(is_cursor, value.values())):
+            return "cursors"
+    return None
 
 
 def completed(members: Mapping[str, Any], subscription: str = "") -> tuple[dict[str, Any], str] | None:
@@ -119,4 +147,4 @@ def without_unsure(members: dict[str, Any], cut: Collection[tuple[str, str]]) ->
 
 
 def _has_both(value: object) -> bool:
-    return isinstance(value, Mapping) and "type" in value and "msgBacklog" in value
+    return isinstance(value, Mapping) and (SOME_CONSUMERS in value or ("type" in value and "msgBacklog" in value))

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from engine.admin.facts import CursorFacts, Snapshot
 from engine.admin.files import AnswerFile
+from engine.admin.moments import Moment
 from engine.admin.snapshot import read_answers
+from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.reading.lenient import DEEPEST, Reader
 from engine.reading.paste import MAX_PASTE_BYTES, read_paste
@@ -92,11 +94,30 @@ def test_of_a_cut_answer_nothing_is_kept_that_the_whole_one_does_not_say(answer:
                 both = sub.type, sub.msg_backlog_entries
                 assert both in ((same.type, same.msg_backlog_entries), UNKNOWN)
                 assert sub.consumers in ((), same.consumers)
+                assert set(sub.some_consumers[:-1]) <= set(same.consumers)
         for name, ledger in cut.ledgers.items() if cut is not None else ():
             for cursor, facts in ledger.cursors.items():
                 same_cursor = whole.ledgers[name].cursors[cursor]
                 only_marked = CursorFacts(same_cursor.mark_delete_position, None)
                 assert facts in (same_cursor, only_marked, CursorFacts(None, None))
+
+
+@pytest.mark.parametrize("answer", STATISTICS)
+def test_a_part_of_an_answer_claims_no_harm_that_the_whole_one_does_not(answer: Recorded) -> None:
+    """The end is missing, the beginning, or both, as of what was still on a screen."""
+    lines = plain_prompt(answer).splitlines(keepends=True)
+    harms = _harms(read_answers(AnswerFile("paste.txt", b"".join(lines))))
+    chance = random.Random(answer.name)
+    for _ in range(30):
+        ends = sorted((chance.randrange(1, len(lines) + 1), chance.choice((0, len(lines)))))
+        part = _opened(b"".join(lines[slice(*ends)]))
+        assert part is None or _harms(part) <= harms
+
+
+def _harms(snapshot: Snapshot) -> set[tuple[str, tuple[str, ...]]]:
+    """The causes that harm, with those who make others wait."""
+    causes = [cause for diagnosis in why([Moment(None, snapshot)]) for cause in diagnosis.causes]
+    return {(cause.id, cause.by) for cause in causes if cause.verdict.harms}
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_a_paste_without_a_backlog_is_not_fine() -> None:
     del idle["subscriptions"]["s"]["msgBacklog"]
     (diagnosis,) = _of(idle)
     assert (diagnosis.causes[0].id, diagnosis.causes[0].verdict) == (NOT_REPORTED, Verdict.CANNOT_TELL)
-    assert diagnosis.causes[0].numbers == (("unacked", 0),)
+    assert diagnosis.causes[0].numbers == ()
 
 
 def test_an_empty_list_of_consumers_is_nobody_and_no_list_is_not() -> None:
