@@ -288,10 +288,10 @@ def strange(answer: Answer) -> tuple[Problem, ...]:
     value = _value(answer.data)
     if isinstance(value, dict) and {"entries", "messages", "filterAcceptedEntries"} <= value.keys():
         what = (
-            f"is what pulsar-admin topics analyze-backlog prints: {value['messages']:,} messages in"
+            f"is what analyze-backlog prints: {value['messages']:,} messages in"
             f" {value['entries']:,} entries wait, whoever consumes"
         )
-        return (Problem(answer.name, "$", what, "give what pulsar-admin topics stats prints, too"),)
+        return (Problem(answer.name, "$", what, "give the statistics of the topic, too"),)
     known = _unknown_json(answer.data)
     return (Problem(answer.name, "$", *known),) if known is not None else ()
 
