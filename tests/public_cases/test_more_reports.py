@@ -322,3 +322,53 @@ def test_what_is_not_an_answer(run: Run, tmp_path: Path, text: str) -> None:
     ran = run("why", "paste.txt")
     assert (ran.code, ran.out) == (2, "")
     assert "Namespace does not exist" in ran.err or "reason" not in text
+
+
+SLOTS: Final = {"drainingHashes": [{"hash": 9, "unackMsgs": 2, "blockedAttempts": 40}], "keyHashRangeArrays": [[0, 8]]}
+LATER: Final = {"keyHashRangeArrays": [[9, 65_535]]}
+WAITING: Final = topic(
+    "Key_Shared", 6, [consumer("a", 90, 2, **SLOTS), consumer("b", 90, **LATER), consumer("c", 90)], msgInReplay=4
+)
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "cut"])
+@pytest.mark.parametrize("from_end", [False, True], ids=["end", "beginning"])
+def test_consumers_that_are_whole_prove_what_they_prove_in_a_part_of_an_answer(
+    run: Run, tmp_path: Path, from_end: bool, whole: bool
+) -> None:
+    """What a screen or a message had no room for is the beginning or the end, in the middle of a list of consumers."""
+    text = shown(WAITING)
+    if not whole:
+        text = text[text.index('"msgRateOut"') :] if from_end else text[: text.index('"consumerName" : "c"') + 60]
+    row = first_of(run, tmp_path, text, code=1)
+    (first, *_) = row["causes"]
+    assert (first["id"], first["blocked"], first["by"]) == ("keyshared_draining", ["b"], ["a"])
+    assert row["subscription"] == ("lane" if whole or not from_end else "unnamed")
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ('"msgBacklog" : 24,\n"blockedSubscriptionOnUnackedMsgs" : false,\n"unackedMessages" : 24,',
+         {"backlog": 24, "unacked": 24}),
+        ('"unackedMessages" : 193\n}, {\n"consumerName" : "x",\n"availablePermits" : 0,\n"unackedMessages" : 150\n}, {',
+         {}),
+    ],
+    ids=["14082: a subscription's own numbers", "5202: the middle of a list of consumers"],
+)  # fmt: skip
+def test_a_few_lines_from_the_middle_say_what_is_missing(
+    run: Run, tmp_path: Path, text: str, numbers: dict[str, int]
+) -> None:
+    (first,) = first_of(run, tmp_path, text, code=1)["causes"]
+    assert (first["id"], first["numbers"]) == ("not_reported", numbers)
+
+
+def test_17493_entries_are_counted_over_all_ledgers(run: Run, tmp_path: Path) -> None:
+    stored = [{"ledgerId": 1036, "entries": 50_000}, {"ledgerId": 1100, "entries": 7}, {"ledgerId": 1469, "entries": 0}]
+    waiting = {"waitingReadOp": False, "subscriptionHavePendingRead": False}
+    answer = cursor("1036:14082", "1036:14690", "1469:40222", **waiting) | {"ledgers": stored}
+    (first,) = first_of(run, tmp_path, shown(answer), code=1)["causes"]
+    assert first["numbers"] == {"entries_left": 35_917 + 7 + 40_223, "unread": 35_310 + 7 + 40_223}
+    del answer["ledgers"][0]["entries"], answer["ledgers"][1]["ledgerId"]
+    (first,) = first_of(run, tmp_path, shown(answer), code=1)["causes"]
+    assert first["numbers"] == {}

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.cluster.scalable.running import created, join
+from engine.errors import Rejection
+from engine.views.scalable.dashboard import simulated_view
 from tests.engine.scalable import scenes
 from tests.tui.cli.conftest import Run
+from tui.cli.printers.scalable_page import scalable_lines
 
 SHARED = "2026-11-27T15-14-23Z"
 BLOCKED = "2026-11-27T15-16-44Z"
@@ -148,3 +152,12 @@ def test_changes_are_counted_of_all_moments_and_heat_of_active_segments(run: Run
 )
 def test_limits_decide_the_exit_code(run: Run, two_topics: str, words: tuple[str, ...], code: int) -> None:
     assert run("scalable", two_topics, *words).code == code
+
+
+def test_of_very_many_segments_a_consumer_names_the_first() -> None:
+    topic = created("topic://t/n/x", 300)
+    assert not isinstance(topic, Rejection)
+    whole = join(topic, "sub", "lone", "STREAM")
+    assert not isinstance(whole, Rejection)
+    (row,) = (line for line in scalable_lines(simulated_view(whole)) if line.split()[:1] == ["lone"])
+    assert row.count("and 292 more") == 2
