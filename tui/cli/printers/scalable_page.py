@@ -9,6 +9,7 @@ from engine.text import counted, listed
 from engine.views.scalable.model import ConsumerRow, KeyRow, ScalableView, SegmentRow, SubscriptionRow
 from engine.views.scalable.words import (
     consumer_remark,
+    coverage_lines,
     key_text,
     next_step_lines,
     owner_text,
@@ -38,6 +39,8 @@ def scalable_lines(view: ScalableView) -> Iterator[str]:
     )
     yield ""
     yield from table([_SEGMENT_HEADINGS, *map(_segment, view.segments)], _SEGMENTS)
+    for line in coverage_lines(view):
+        yield from wrapped(line, first="", rest="  ")
     for subscription in view.subscriptions:
         yield ""
         yield from _subscription(subscription)
@@ -72,7 +75,7 @@ def _segment(segment: SegmentRow) -> tuple[str, ...]:
         "" if segment.score is None else f"{segment.score:.2f}",
         _number(segment.backlog),
         listed([str(one) for one in segment.parents], MOST_IDS),
-        safe_name(segment.owner or ""),
+        safe_name(segment.owner) if segment.owner else "",
     )
 
 
