@@ -12,6 +12,7 @@ import msgspec
 
 from engine.config import BrokerSettings
 from engine.errors import Problem
+from engine.reading.shapes import SOME_CONSUMERS
 
 if TYPE_CHECKING:
     from engine.admin.scalable import ScalableFacts
@@ -158,6 +159,7 @@ class SubscriptionFacts(
     frozen=True,
     rename={
         "active_consumer_name": "activeConsumerName",
+        "some_consumers": SOME_CONSUMERS,
         "msg_rate_out_msgs_per_sec": "msgRateOut",
         "msg_throughput_out_bytes_per_sec": "msgThroughputOut",
         "msg_backlog_entries": "msgBacklog",
@@ -192,7 +194,8 @@ class SubscriptionFacts(
     connected since load. ``active_consumer_name`` is None where the answer has none (broker-stats, non-persistent).
     ``mode`` is ``AUTO_SPLIT`` or ``STICKY``, of Key_Shared alone. ``msg_backlog_entries`` counts entries, not messages.
     Counters grow from 0 since the topic was loaded. Numbers that an answer does not have are None, and ``consumers`` is
-    ``NOT_REPORTED`` without a list. ``after_mark_delete``: before 4.0 and of its classic dispatcher, the consumers that
+    ``NOT_REPORTED`` without a list; ``some_consumers`` are those of a list that the text has only a part of.
+    ``after_mark_delete``: before 4.0 and of its classic dispatcher, the consumers that
     joined at a position which acknowledgements have not reached yet, with that position. Not read, since nothing here
     needs it: ``oldestBacklogMessageAgeSeconds`` of 5.0 (-1 where a broker does not know it).
     """
@@ -201,6 +204,7 @@ class SubscriptionFacts(
     type: str = "None"
     active_consumer_name: str | None = None
     consumers: tuple[ConsumerFacts, ...] = NOT_REPORTED
+    some_consumers: tuple[ConsumerFacts, ...] = ()
     msg_rate_out_msgs_per_sec: Rate | None = None
     msg_throughput_out_bytes_per_sec: Rate | None = None
     msg_backlog_entries: Count | None = None
@@ -352,10 +356,15 @@ class CursorFacts(msgspec.Struct, frozen=True):
 
 
 class LedgerFacts(msgspec.Struct, frozen=True):
-    """Internal statistics of one topic: the last confirmed entry, and the cursors by subscription."""
+    """Internal statistics of one topic: the last confirmed entry, and the cursors by subscription.
+
+    ``entries_by_ledger``: of each ledger that is still stored, by its id; 0 for the open one. Empty where an answer
+    does not list them.
+    """
 
     last_confirmed_entry: Position | None
     cursors: Mapping[str, CursorFacts]
+    entries_by_ledger: Mapping[int, int] = {}
 
     def end_for(self, subscription: str) -> Position | None:
         """The last entry, None where it is unknown: a cursor that waits for the next one has read all before."""
@@ -366,24 +375,37 @@ class LedgerFacts(msgspec.Struct, frozen=True):
         return None if read is None else Position(read.ledger, read.entry - 1)
 
     def entries_left(self, subscription: str) -> int | None:
-        """Entries behind a mark-delete position; None where it is unknown, or in an earlier ledger."""
-        cursor, written = self.cursors.get(subscription), self.end_for(subscription)
+        """Entries behind a mark-delete position; None where it is unknown, or in a ledger that is not listed."""
+        cursor = self.cursors.get(subscription)
         marked = None if cursor is None else cursor.mark_delete_position
-        if marked is None or written is None:
-            return None
-        if marked >= written:
-            return 0
-        return written.entry - marked.entry if marked.ledger == written.ledger else None
+        return None if marked is None else self._entries_behind(marked, self.end_for(subscription))
 
     def entries_unread(self, subscription: str) -> int | None:
-        """Entries from a read position on; None where it is unknown, or in an earlier ledger."""
-        cursor, written = self.cursors.get(subscription), self.end_for(subscription)
+        """Entries from a read position on; None where it is unknown, or in a ledger that is not listed."""
+        cursor = self.cursors.get(subscription)
         read = None if cursor is None else cursor.read_position
-        if read is None or written is None:
+        if read is None:
             return None
-        if read > written:
+        return self._entries_behind(Position(read.ledger, read.entry - 1), self.end_for(subscription))
+
+    def _entries_behind(self, position: Position, end: Position | None) -> int | None:
+        if end is None:
+            return None
+        if position >= end:
             return 0
-        return written.entry - read.entry + 1 if read.ledger == written.ledger else None
+        if position.ledger == end.ledger:
+            return end.entry - position.entry
+        listed = self.entries_by_ledger
+        if end.ledger not in listed:
+            return None
+        if position.ledger in listed:
+            rest = max(0, listed[position.ledger] - position.entry - 1)
+        elif position.ledger < min(listed):
+            rest = 0  # trimmed, so all of it was acknowledged
+        else:
+            return None
+        between = (entries for ledger, entries in listed.items() if position.ledger < ledger < end.ledger)
+        return rest + sum(between) + end.entry + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,10 +473,14 @@ class LoadReport(msgspec.Struct, frozen=True):
 
 
 class WrittenLoad(msgspec.Struct, frozen=True):
-    """A broker's load report with its time, in milliseconds of the broker's clock (0: unknown)."""
+    """A broker's load report with its time, in milliseconds of the broker's clock (0: unknown).
+
+    ``lacks``: of what load managers need "usage", "rates" or both are not in the answer; the report has 0 there.
+    """
 
     load: BrokerLoad
     updated_at_ms: int = 0
+    lacks: frozenset[str] = frozenset()
 
 
 class Counts(msgspec.Struct, frozen=True):

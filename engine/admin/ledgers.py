@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import Count, CursorFacts, LedgerFacts, Position
+from engine.admin.facts import Count, Counter, CursorFacts, LedgerFacts, Position
 from engine.admin.text import child, malformed, plain_json, raw_object, value_problem
 from engine.errors import Decoded, Problem
 
@@ -23,17 +23,28 @@ class _CursorWire(msgspec.Struct):
     numberOfEntriesSinceFirstNotAckedMessage: Count | None = None
 
 
+class _StoredWire(msgspec.Struct):
+    ledgerId: Counter
+    entries: Count = 0
+
+
 class _LedgerWire(msgspec.Struct):
     lastConfirmedEntry: str = ""
     cursors: dict[str, _CursorWire] = {}
+    ledgers: msgspec.Raw = msgspec.Raw(b"[]")
 
 
 CURSOR_MEMBERS: Final = (
     "entriesAddedCounter",
-    *(member.encode_name for wire in (_CursorWire, _LedgerWire) for member in msgspec.structs.fields(wire)),
+    *(
+        member.encode_name
+        for wire in (_CursorWire, _StoredWire, _LedgerWire)
+        for member in msgspec.structs.fields(wire)
+    ),
 )
 """The members of internal statistics that are read, and the one that they are recognised by."""
 _LEDGERS: Final = msgspec.json.Decoder(_LedgerWire)
+_STORED: Final = msgspec.json.Decoder(list[_StoredWire])
 
 
 def decode_internal_stats(data: bytes, source: str = "", path: str = "$") -> Decoded[LedgerFacts | None]:
@@ -56,7 +67,15 @@ def decode_internal_stats(data: bytes, source: str = "", path: str = "$") -> Dec
         )
         for name, cursor in wire.cursors.items()
     }
-    return Decoded(LedgerFacts(position(wire.lastConfirmedEntry), cursors), problems)
+    return Decoded(LedgerFacts(position(wire.lastConfirmedEntry), cursors, _stored(wire.ledgers)), problems)
+
+
+def _stored(ledgers: msgspec.Raw) -> dict[int, int]:
+    """Entries by ledger; none of them where a part of the list cannot be read, for they are added up."""
+    try:
+        return {ledger.ledgerId: ledger.entries for ledger in _STORED.decode(ledgers)}
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
 
 
 def decode_named_internal_stats(data: bytes, source: str = "", path: str = "$") -> Decoded[dict[str, LedgerFacts]]:

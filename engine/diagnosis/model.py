@@ -158,7 +158,8 @@ Judgement = Cause | str
 class Decider(Struct, frozen=True):
     """The test for one cause. ``types`` are the subscription types that can have it, as Pulsar writes them.
 
-    ``also_quiet``: whether it is possible where nothing waits and no consumer is stopped.
+    ``also_quiet``: whether it is possible where nothing waits and no consumer is stopped. ``of_some``: whether some of
+    the consumers prove it, whatever the others do.
     """
 
     id: str
@@ -166,6 +167,7 @@ class Decider(Struct, frozen=True):
     types: frozenset[str]
     decide: Callable[[SubscriptionSeen], Judgement]
     also_quiet: bool = False
+    of_some: bool = False
 
 
 Rank = tuple[int, int, str, str]

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from engine.admin.facts import ConsumerFacts, CursorFacts, LedgerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.moments import Moment
@@ -196,8 +197,12 @@ class Dispatcher(Struct, frozen=True, dict=True):
         """Whether all that was published went out to consumers; None where the answers do not show it.
 
         Unacknowledged messages are counted for Shared and Key_Shared alone. For the others a message that went out
-        right after the last one was published is that one, since they are sent in order.
+        right after the last one was published is that one, since they are sent in order. What a Key_Shared dispatcher
+        has read and keeps back for the consumer of a key did not go out.
         """
+        may_keep_back = self.sub.type in (KEY_SHARED, NOBODY) and self.sub.unacked_messages is not None
+        if may_keep_back and self.backlog > self.unacked + self.delayed:
+            return False
         cursor, ledger = self.last.cursor, self.last.ledger
         if (
             cursor is not None
@@ -415,6 +420,17 @@ class Dispatcher(Struct, frozen=True, dict=True):
         return None
 
 
+def _with_some_consumers(dispatcher: Dispatcher) -> Dispatcher:
+    sub = dispatcher.sub
+    consumers = tuple(consumer for consumer in sub.some_consumers if consumer.name)
+    if not consumers:
+        return dispatcher
+    has_slots = sub.mode is not None or any(consumer.key_hash_ranges for consumer in consumers)
+    type_ = KEY_SHARED if sub.type == NOBODY and has_slots else sub.type
+    sub = replace(sub, type=type_, consumers=consumers)
+    return Dispatcher(replace(dispatcher.last, subscription=sub), dispatcher.before)
+
+
 class SubscriptionSeen(Struct, frozen=True, dict=True):
     """One subscription of a namespace on all its topics, with the limits in force.
 
@@ -439,6 +455,16 @@ class SubscriptionSeen(Struct, frozen=True, dict=True):
         """The type, as Pulsar writes it, of dispatchers with consumers; ``None`` without any consumer."""
         types = [dispatcher.sub.type for dispatcher in self.dispatchers if dispatcher.sub.type != NOBODY]
         return types[0] if types else NOBODY
+
+    @cached_property
+    def with_some_consumers(self) -> SubscriptionSeen:
+        """The same with those consumers that the answers still have where lists of them are cut.
+
+        Enough for what one consumer proves; how many there are, and which of them is next, is not known.
+        """
+        if not any(dispatcher.sub.some_consumers for dispatcher in self.dispatchers):
+            return self
+        return replace(self, dispatchers=tuple(map(_with_some_consumers, self.dispatchers)))
 
     @property
     def backlog(self) -> int:

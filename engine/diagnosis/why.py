@@ -79,16 +79,17 @@ DECIDERS: Final = (
     Decider(draining.LOOK_AHEAD, "too much waits for single consumers, so nothing more is read", _KEYS,
             draining.look_ahead),
     Decider(reached_limits.KEY_SHARED_CONSUMER, "a consumer has too many unacknowledged messages", _KEYS,
-            reached_limits.consumer_limit),
+            reached_limits.consumer_limit, of_some=True),
     Decider(reached_limits.SHARED_CONSUMER, "a consumer has too many unacknowledged messages", frozenset({SHARED}),
-            reached_limits.consumer_limit),
-    Decider(draining.DRAINING, "slots wait for their former owner", _KEYS, draining.draining),
+            reached_limits.consumer_limit, of_some=True),
+    Decider(draining.DRAINING, "slots wait for their former owner", _KEYS, draining.draining, of_some=True),
     Decider(consumers.OWNER_NO_PERMITS, "the owner of keys asks for nothing", _KEYS, consumers.of_key_owner),
     Decider(joining.RECENTLY_JOINED, "consumers that joined wait for older messages", _KEYS, joining.recently_joined),
     Decider(slots.STICKY_GAP, "messages wait for slots of nobody", _KEYS, slots.sticky_gap),
     Decider(consumers.ACTIVE_NOT_CONNECTED, "the active consumer is not connected", _ONE,
             consumers.active_not_connected, also_quiet=True),
-    Decider(consumers.ACTIVE_NO_PERMITS, "the active consumer asks for nothing", _ONE, consumers.of_active),
+    Decider(consumers.ACTIVE_NO_PERMITS, "the active consumer asks for nothing", _ONE, consumers.of_active,
+            of_some=True),
     Decider(connections.NEVER_ASKED, "a consumer has never asked this broker for a message", _ALL,
             connections.never_asked),
     Decider(failover.HAND_OVER, "a hand-over is under way", _FAILOVER, failover.hand_over),
@@ -130,10 +131,11 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
     causes: list[Cause] = []
     ruled_out: list[RuledOut] = []
     for decider in DECIDERS:
-        if seen.type not in decider.types:
-            ruled_out.append(RuledOut(decider.id, f"{seen.type} subscriptions cannot have it"))
+        about = _judged_by(decider, seen)
+        if about.type not in decider.types:
+            ruled_out.append(RuledOut(decider.id, f"{about.type} subscriptions cannot have it"))
             continue
-        judgement = as_reported(decider.decide(seen), seen)
+        judgement = as_reported(decider.decide(about), about)
         if isinstance(judgement, Cause):
             causes.append(judgement)
         else:
@@ -156,6 +158,11 @@ def diagnose(seen: SubscriptionSeen) -> Diagnosis:
         tuple(ruled_out),
         release=seen.release,
     )
+
+
+def _judged_by(decider: Decider, seen: SubscriptionSeen) -> SubscriptionSeen:
+    """The subscription as a decider may see it: with the consumers of a cut list if some of them are enough."""
+    return seen.with_some_consumers if decider.of_some else seen
 
 
 def _if_unexplained(seen: SubscriptionSeen, causes: Sequence[Cause]) -> list[Cause]:
@@ -241,8 +248,8 @@ def worst(subscriptions: Iterable[SubscriptionSeen]) -> Diagnosis:
 def _rank(seen: SubscriptionSeen) -> Rank:
     """Return the rank of ``diagnose(seen)`` at a lower cost."""
     quiet = not seen.busy
-    deciders = (decider for decider in DECIDERS if seen.type in decider.types and (decider.also_quiet or not quiet))
-    judgements = (as_reported(decider.decide(seen), seen) for decider in deciders)
+    views = ((decider, _judged_by(decider, seen)) for decider in DECIDERS if decider.also_quiet or not quiet)
+    judgements = (as_reported(decider.decide(about), about) for decider, about in views if about.type in decider.types)
     causes = [judgement for judgement in judgements if isinstance(judgement, Cause)]
     causes += _if_unexplained(seen, causes)
     first = next(iter(in_order_of_verdict(causes)), None)

@@ -123,8 +123,8 @@ def command_in(line: str) -> Command | None:
     '/admin/v2/persistent/t/n/x/stats'
     >>> command_in("$ curl -s 'http://b:8080/admin/v2/persistent/t/n/x/partitioned-stats?perPartition=true'").path
     '/admin/v2/persistent/t/n/x/partitioned-stats?perPartition=true'
-    >>> command_in('  "msgRateIn": 0.0,') is None
-    True
+    >>> [command_in(line) for line in ('  "msgRateIn": 0.0,', "The topics stats as follows", "topics stats look fine")]
+    [None, None, None]
     """
     if len(line) > LONGEST_COMMAND:
         return None
@@ -143,7 +143,7 @@ def command_in(line: str) -> Command | None:
     words = _split(_argued(line, tool) if tool is not None else line)
     for at, word in enumerate(words[:-1]):
         group, verb = _GROUPS.get(word), words[at + 1]
-        if group is None or not (tool is not None or _is_known(group, verb)):
+        if group is None or not (tool is not None or _is_typed(words, at, group)):
             continue
         command = _asked(group, verb, words[at + 2 :], word)
         if command is not None:
@@ -157,10 +157,15 @@ def _argued(line: str, tool: re.Match[str]) -> str:
     return rest.partition(quote)[0] if quote in ("'", '"', "`") else rest
 
 
-def _is_known(group: str, verb: str) -> bool:
-    """Whether two words are a command even without the tool's name, as behind the prompt of its own shell."""
+def _is_typed(words: list[str], at: int, group: str) -> bool:
+    """Whether the words from a place on are a command even without the tool's name, as behind the prompt of its own
+    shell. "The topic stats as follows" has the words of one in a sentence.
+    """
+    verb = words[at + 1]
     verbs = {"topics": _TOPIC_VERBS, "namespaces": _NAMESPACE_VERBS, "broker-stats": _BROKER_STATS}.get(group, {})
-    return verb in verbs or (group, verb) in (("topics", "partitioned-lookup"), ("brokers", "get-runtime-config"))
+    if verb not in verbs and (group, verb) not in (("topics", "partitioned-lookup"), ("brokers", "get-runtime-config")):
+        return False
+    return not any(word.isalpha() for word in words[:at]) and len(_arguments(words[at + 2 :])) <= 1
 
 
 def _split(text: str) -> list[str]:
@@ -216,12 +221,13 @@ def _of_topics(verb: str, args: list[str], rest: list[str], typed: str) -> Comma
 def _arguments(words: list[str]) -> list[str]:
     """The words that are neither an option nor its value, as far as the command goes."""
     found: list[str] = []
-    skip = False
+    before = ""
     for word in words:
         if word in _ENDS or word.startswith((">", "2>", "|", ";")):
             break
-        if skip or word.startswith("-"):
-            skip = word in _WITH_VALUE
+        is_value = before in _WITH_VALUE or (before.startswith("-") and word in ("true", "false"))
+        before = "" if is_value else word
+        if is_value or word.startswith("-"):
             continue
         ends = word.endswith(";")
         found.append(word.rstrip(";)'\"`"))

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from engine.reading.shapes import CONSUMERS, SOME_CONSUMERS, is_topic, name_without_head
+
 DEEPEST: Final = 100
 """The most levels of lists and objects that are read, as for sound answers."""
 Path = tuple[str, ...]
@@ -39,11 +41,13 @@ class Mend(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A list or an object of which a part is missing. ``by_hand``: at a mark such as ``...``, else at the end."""
+    """A list or an object of which a part is missing: at a mark such as ``...`` (``by_hand``), before its first line in
+    the text (``at_head``), else at the end."""
 
     path: Path
     at: int
     by_hand: bool
+    at_head: bool = False
 
 
 @dataclass(slots=True)
@@ -107,6 +111,10 @@ _DEEPEST_INDENT: Final = 400
 NARROWEST: Final = 60
 """The least width of a terminal: a shorter line was not broken by one."""
 _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
+_IN_LIST: Final = re.compile(r"\s*(?:,\s*\{|\])")
+"""Behind an object that is an item of a list."""
+_MOST_OUTWARD: Final = 8
+"""From an item of a consumer to the topics of a broker; each level that the text does not open is read once more."""
 
 
 @dataclass(slots=True)
@@ -124,6 +132,11 @@ class _Open:
     """None in parentheses, until their first token says whether they have names."""
     has_comma: bool = False
     key: str | None = None
+
+    @property
+    def text(self) -> str:
+        inside = "".join(self.parts) + self.gap
+        return f"{{{inside}}}" if self.is_list is False else f"[{inside}]"
 
     def add(self, value: str) -> None:
         name = f"{json.dumps(self.key, ensure_ascii=False)}:" if self.key is not None else ""
@@ -147,6 +160,7 @@ class Reader:
         self._stack: list[_Open] = []
         self._read = Read(start)
         self._quoted_keys = False
+        self._outward = 0
 
     def value(self) -> Read:
         """Read an object or a list that begins here."""
@@ -162,7 +176,7 @@ class Reader:
     def _run(self) -> Read:
         while self._stack and self._read.too_deep is None:
             if not self._step():
-                self._close_all(by_hand=False)
+                self._close_all()
                 break
         self._read.end = self._at
         return self._read
@@ -181,7 +195,9 @@ class Reader:
             return self._close(char)
         if self._comment() or self._cut_mark(top):
             return True
-        if top.bracket == "" and (self._begins_document() or _LABEL.match(self._text, self._at)):
+        # Members without braces end where another document begins.
+        is_bare = top.bracket == "" and not top.is_list
+        if is_bare and (char in "{[" or _LABEL.match(self._text, self._at)):
             return False
         if self._quoted_keys and _TITLE.match(self._text, self._at):
             return False
@@ -230,10 +246,6 @@ class Reader:
         self._at = match.end()
         return True
 
-    def _begins_document(self) -> bool:
-        """Whether another document begins: members without braces end there."""
-        return self._text[self._at] in "{["
-
     def _names_a_member(self) -> bool:
         word = _WORD.match(self._text, self._at)
         return word is not None and self._text[word.end() : word.end() + 1] == "="
@@ -254,7 +266,7 @@ class Reader:
         """Close the object or list that a bracket is for, and with it those inside that are open still."""
         if not any(_CLOSERS.get(level.bracket) == char for level in self._stack):
             if self._stack[0].bracket == "":
-                return False
+                return self._close_unopened(char)
             self._at += 1
             self._read.mended[Mend.BRACES] += 1
             return True
@@ -266,19 +278,45 @@ class Reader:
         self._close_top(cut=False)
         return True
 
+    def _close_unopened(self, char: str) -> bool:
+        """Close an object or a list that began before the text did: what follows is around it."""
+        root = self._stack[0]
+        is_open = len(self._stack) > 1 or root.key is not None
+        if is_open or char != ("]" if root.is_list else "}") or self._outward == _MOST_OUTWARD:
+            return False
+        if not self._outward:
+            self._read.cuts.append(Cut((), self._start, by_hand=False, at_head=True))
+        self._outward += 1
+        self._at += 1
+        value = root.text
+        inside = json.loads(value)
+        if not root.is_list and is_topic(inside):
+            return False
+        around = _Open("", ())
+        around.is_list = char == "}" and _IN_LIST.match(self._text, self._at) is not None
+        name = None if around.is_list else name_without_head(inside)
+        if around.is_list and root.members:
+            around.add(value)
+        elif name is not None:
+            around.key = name
+            around.add(value)
+        self._stack = [around]
+        return True
+
     def _close_top(self, *, cut: bool) -> None:
         top = self._stack.pop()
         if cut and not top.is_cut:
             self._read.cuts.append(Cut(top.path, self._at, by_hand=False))
         is_list = top.is_list is not False
         whole = not (cut or top.is_cut)
-        inside = "".join(top.parts) + top.gap
-        value = f"[{inside}]" if is_list else f"{{{inside}}}"
+        value = top.text
         if not self._stack:
             self._read.text = value
             return
-        parent = self._stack[-1]
-        if not whole and (is_list or not top.members):
+        parent, inside = self._stack[-1], value[1:-1]
+        if not whole and is_list and top.members and parent.key == CONSUMERS:
+            parent.key = SOME_CONSUMERS
+        elif not whole and (is_list or not top.members):
             # A part of a list would be taken for all of it: nothing is known of it then.
             parent.gap += "\n" * inside.count("\n")
             parent.key, parent.has_comma = None, False
@@ -292,12 +330,16 @@ class Reader:
             value = json.dumps(value.replace(",", ", "))
         parent.add(value)
 
-    def _close_all(self, *, by_hand: bool) -> None:
-        if self._stack and self._stack[0].bracket == "" and len(self._stack) == 1:
+    def _close_all(self) -> None:
+        root = self._stack[0]
+        if root.bracket == "" and len(self._stack) == 1 and not root.is_list:
             self._close_top(cut=False)
             return
         while self._stack:
             self._close_top(cut=True)
+        if root.bracket == "" and root.is_list:
+            name = name_without_head(json.loads(self._read.text))
+            self._read.text = f'{{"{name}":{self._read.text}}}' if name is not None else ""
 
     def _member(self, top: _Open) -> bool:
         """Read the name of a member, and its value unless that is another object or list."""
