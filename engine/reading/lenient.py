@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from engine.reading.shapes import CONSUMERS, SOME_CONSUMERS, is_topic, name_without_head
 
@@ -143,6 +143,11 @@ class _Open:
         self.parts.append(f"{',' if self.members else ''}{self.gap}{name}{value}")
         self.gap, self.key, self.has_comma = "", None, False
         self.members += 1
+
+
+def _shape_of(text: str) -> Any:
+    """The value with any numbers: Python refuses those of thousands of digits."""
+    return json.loads(text, parse_int=len, parse_float=len)
 
 
 _LABEL: Final = re.compile(r"[A-Z][\w -]{0,60}:[ \t]*\n")
@@ -289,7 +294,7 @@ class Reader:
         self._outward += 1
         self._at += 1
         value = root.text
-        inside = json.loads(value)
+        inside = _shape_of(value)
         if not root.is_list and is_topic(inside):
             return False
         around = _Open("", ())
@@ -338,7 +343,7 @@ class Reader:
         while self._stack:
             self._close_top(cut=True)
         if root.bracket == "" and root.is_list:
-            name = name_without_head(json.loads(self._read.text))
+            name = name_without_head(_shape_of(self._read.text))
             self._read.text = f'{{"{name}":{self._read.text}}}' if name is not None else ""
 
     def _member(self, top: _Open) -> bool:

@@ -142,6 +142,12 @@ def test_a_long_row_of_one_piece_is_read_step_by_step(piece: str, monkeypatch: p
     assert counts[1] <= 2.5 * counts[0] + 200
 
 
+def test_a_number_of_any_length_is_passed_over_in_an_answer_without_its_beginning() -> None:
+    lines = f'"unackedMessages": {"9" * 5000}\n}}, {{\n"consumerName": "b", "availablePermits": {"9" * 5000}\n}}\n]\n'
+    assert read_paste(lines.encode()).documents
+    _opened(lines.encode())
+
+
 def test_depth_and_size_are_bounded() -> None:
     deep = b"$ curl\n" + b'{"msgRateIn":1,"x":' * 400
     assert any(f"more than {DEEPEST} levels" in note.text for note in read_paste(deep).notes)
