@@ -21,6 +21,7 @@ from tui.kit.wording import (
     safe_name,
     shorten_middle,
     unmoved_text,
+    verdict_word,
 )
 
 
@@ -105,8 +106,7 @@ def _happened(event: EventLine, view: DashboardView) -> str:
     enough = enough_text(event)
     if event.verdict is None:
         return f"{words}: {moved}, {enough}."
-    word = judgement_word(event.verdict.judgement, event.moved)
-    return f"{words}: {word}, {shares_text(event.verdict)}. {moved}, {enough}."
+    return f"{words}: {verdict_word(event.verdict)}, {shares_text(event.verdict)}. {moved}, {enough}."
 
 
 def _next(event: EventLine, view: DashboardView) -> str:

@@ -169,11 +169,11 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
 def heirs_lines(view: HeirsView, top: int) -> Iterator[str]:
     """The verdict, who gets more, and what goes to whom, busiest first."""
     from tui.cli.printers.differences import handover_lines
-    from tui.kit.verdict_words import verdict_text
+    from tui.kit.verdict_words import loss_text
 
     names = ", ".join(map(safe_name, view.gone))
     yield from wrapped(f"{safe_name(view.subscription)}: if {names} {'goes' if len(view.gone) == 1 else 'go'}")
-    yield from wrapped(verdict_text(view.verdict, view.noun), first="  ", rest="    ")
+    yield from wrapped(loss_text(view.verdict, view.heirs, view.noun), first="  ", rest="    ")
     yield ""
     yield from _heirs(view.heirs, view.noun, top)
     if view.rows:
@@ -233,7 +233,7 @@ def losses_lines(view: LossesView, top: int) -> Iterator[str]:
     ]
     rows += [
         (
-            judgement_word(row.judgement, row.moved),
+            judgement_word(row.judgement, row.moved, lost=bool(row.items)),
             safe_name(row.name),
             f"{row.items:,}",
             f"{row.moved:,}",
