@@ -149,8 +149,8 @@ def _candidates(state: ClusterState, columns: PartitionColumns, subscription: Su
 Judgement = Literal["better", "worse", "even"]
 JudgedBy = Literal["nobody", "messages", "items", "lost", "idle", "nothing"]
 MARGIN: Final = 0.05
-"""Two shares that differ by less of the larger one are even: rates of one minute differ by as much from the next, and no
-change of owners is worth less.
+"""Two shares that differ by less of the larger one are even: rates of two minutes differ by as much, and no
+change of owners is worth it.
 """
 
 
@@ -198,9 +198,9 @@ def judge(before: Evenness, after: Evenness, lost: int = 0) -> tuple[Judgement, 
 
     The share of the busiest consumer decides: by messages per second if both sides have some, and if those are even, by
     items. So a newcomer that relieves nobody does not make it better, although the mean falls. Where ``lost`` items had
-    to change hands because their consumer left, it is worse if somebody is overloaded by them, and never better. If both
-    shares are even and equally many consumers take part, fewer idle ones are better. Work that nobody has is worse than
-    any share.
+    to change hands because their consumer left, it is worse if somebody is overloaded by them, and never better. If
+    both shares are even and equally many consumers take part, fewer idle ones are better. Work that nobody has is worse
+    than any share.
 
     >>> from engine.compare.verdict import evenness_of
     >>> import numpy as np

@@ -150,12 +150,12 @@ def bundles_title(brokers: Sequence[ReportedBroker]) -> str:
     if not brokers:
         return PANEL_TITLES["bundles"]
     if len(brokers) > 1:
-        return f"3 bundles, {REPORTED_SIGN} by {len(brokers):,} load reports"
+        return f"[3] bundles, {REPORTED_SIGN} by {len(brokers):,} load reports"
     (broker,) = brokers
     when = f" {moment_text(broker.at_ms)}" if broker.at_ms >= 0 else ""
     cpu = f", cpu {broker.cpu[0]:.0f} of {broker.cpu[1]:.0f}%" if broker.cpu else ""
     memory = f", memory {broker.memory[0]:.0f} of {broker.memory[1]:.0f} MiB" if broker.memory else ""
-    return f"3 bundles, {REPORTED_SIGN} seen{when} by {safe_name(broker.broker)}{cpu}{memory}"
+    return f"[3] bundles, {REPORTED_SIGN} seen{when} by {safe_name(broker.broker)}{cpu}{memory}"
 
 
 def flag_text(status: StatusView) -> str:

@@ -115,7 +115,7 @@ class ListPanel(Vertical, Generic[Row]):
         matching = tuple(row for row in self.rows if part in row.name.casefold()) if part else self.rows
         count = f"{len(self.rows):,}"
         remark = f", {self.remark}" if self.remark else ""
-        set_title(self, f"2 {self._form.noun}s ({f'{len(matching):,} of {count}' if part else count}){remark}")
+        set_title(self, f"[2] {self._form.noun}s ({f'{len(matching):,} of {count}' if part else count}){remark}")
         set_subtitle(self, f"filter: {self.filter_text}" if part else "")
         colours, ascii_only = self.colours, self._ascii_only
         with self._table.prevent(LineTable.Moved):
