@@ -136,7 +136,7 @@ def gap_sentence(gap: GapRow) -> str:
 
 def luck_title(luck: LuckView) -> str:
     """The question, and the answer in a word."""
-    return f"uneven by chance? {verdict_text(luck.verdict)}"
+    return f"uneven by chance? {verdict_text(luck.verdict, unusual=luck.observed_max > luck.high_max)}"
 
 
 def luck_numbers(luck: LuckView) -> tuple[str, ...]:
