@@ -256,7 +256,7 @@ def _conditions(figures: Figures, conditions: Sequence[Condition]) -> Iterator[_
         if value is None:
             yield "fleet.conditions", condition.text, "no job of this run counted it", "error"
         else:
-            reason = f"it is {value:,.4g}" if condition.is_met(figures) else ""
+            reason = condition.measured(figures) if condition.is_met(figures) else ""
             yield "fleet.conditions", condition.text, reason, "failure"
 
 
