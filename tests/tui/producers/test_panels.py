@@ -42,13 +42,13 @@ def test_the_filter_lists_producers_by_name() -> None:
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("slash", *"some", "enter")
         await pilot.pause()
-        assert "[2] producers (2 of 13)" in text_of(app)
+        assert "[2] 2 of 13 producers" in text_of(app)
         await pilot.press("j")
         await pilot.pause()
         assert producers_screen(app).selected == 12
         await pilot.press("escape")
         await pilot.pause()
-        assert "[2] producers (13)" in text_of(app)
+        assert "[2] 13 producers" in text_of(app)
 
     run(app, story)
 

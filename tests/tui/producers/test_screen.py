@@ -26,7 +26,7 @@ def test_the_first_screen_says_what_is_seen_and_which_key_to_press() -> None:
     assert "4 producers have opened 4 of 48 pairs (8.3%). T sends by all" in screen
     for words in (
         "[1] who has opened what: 4 x 12",
-        "[2] producers (4)",
+        "[2] 4 producers",
         "[3] objects on brokers",
         "[4] statistics by position",
         "[5] events (1)",
