@@ -13,7 +13,7 @@ from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, say_problems, write_out, write_page
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import Align, nearest, table, wrapped
 from tui.kit.wording import (
     BUSIEST,
     BUSIEST_SHORT,
@@ -150,8 +150,6 @@ def _path_and_names(words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]
 
 def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
     """The ids of consumers by name; of namesakes those that connected first. Raises ``InputError``."""
-    import difflib
-
     from engine.cluster.state import consumers_of
 
     consumers = consumers_of(session.timeline.state, key)
@@ -159,9 +157,8 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
     for name in names:
         matching = [number for number, known in consumers if known == name and number not in ids]
         if not matching:
-            near = difflib.get_close_matches(name, [known for _, known in consumers], n=3)
-            hint = f"; there is {', '.join(map(repr, near))}" if near else ""
-            raise InputError(f"{key or 'this state'} has no consumer {name!r}{hint}")
+            known_names = [known for _, known in consumers]
+            raise InputError(f"{key or 'this state'} has no consumer {name!r}; there is {nearest(name, known_names)}")
         ids.append(matching[0])
     return tuple(ids)
 

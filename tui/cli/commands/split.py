@@ -13,7 +13,7 @@ from engine.text import counted, visible
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, write_out, write_page
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import Align, nearest, table, wrapped
 from tui.kit.wording import bytes_per_sec, in_out_rate, percent, quantity, safe_name
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _bundles_listed(state: ClusterState, namespace: str, *, shown: int = 8) -> s
     """The bundles that can be named instead."""
     known = state.namespaces.get(namespace)
     if known is None:
-        return f"; there is {', '.join(sorted(state.namespaces)[:shown])}"
+        return f"; there is {nearest(namespace, sorted(state.namespaces))}"
     ranges = [f"0x{lower:08x}_0x{upper:08x}" for lower, upper in pairwise(known.boundaries)]
     more = " ..." if len(ranges) > shown else ""
     return f"; its bundles: {', '.join(ranges[:shown])}{more}, or LARGEST, or HOT"
