@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def shares_text(verdict: Verdict) -> str:
-    """The figure that decides, before and after; then partitions and idle consumers, which may speak against it.
+    """The figure that decides, before and after; idle consumers, and what speaks against the verdict.
 
     >>> from engine.compare.verdict import evenness_of
     >>> import numpy as np
@@ -45,12 +45,8 @@ def shares_text(verdict: Verdict) -> str:
         return f"{before.items - before.owned:,} → {after.items - after.owned:,} without a consumer"
     by_messages = verdict.judged_by == "messages" or (verdict.judged_by == "lost" and bool(busiest_share(before)))
     text = _figure(verdict, by_messages=by_messages)
-    if by_messages and verdict.judged_by == "messages" and before.consumers == after.consumers:
-        against = _is_against(verdict, before.max_over_mean, after.max_over_mean)
-        if f"{before.max_over_mean:.2f}" != f"{after.max_over_mean:.2f}":
-            text += (
-                f"{', although' if against else ','} {before.max_over_mean:.2f} → {after.max_over_mean:.2f} by count"
-            )
+    if verdict.judged_by == "messages" and _is_against(verdict, before.max_over_mean, after.max_over_mean):
+        text += f", although {before.max_over_mean:.2f} → {after.max_over_mean:.2f} by count"
     if before.idle != after.idle:
         against = _is_against(verdict, before.idle, after.idle)
         text += f"{', although' if against else ','} {before.idle:,} → {after.idle:,} idle"

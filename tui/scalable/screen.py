@@ -186,9 +186,10 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
         if view.subscription is None:
             return "no consumer has subscribed; a lets one join"
         waits = {wait.segment for wait in view.subscription.waits}
-        first = f"{counted(len(waits), 'segment')} wait for others to be drained (w: why)." if waits else ""
+        first = f"{counted(len(waits), 'segment', 'waits', 'wait')} for others to be drained (w: why)." if waits else ""
         line = next_step_lines(view.view.next)[0]
-        return f"{first} Next: {line} (b: when)".strip()
+        comes = view.view.next.enabled and view.view.next.invalid is None
+        return f"{first} {f'Next: {line} (b: when)' if comes else f'There is {line}.'}".strip()
 
     def hint_with(self, notice: str) -> str:
         return f"{self.hint()} New (i): {notice}"
