@@ -32,8 +32,8 @@ def names(app: RingsideApp) -> list[str]:
 def test_first_screen_says_what_is_seen_and_which_key_to_press() -> None:
     screen = after_keys(app_of())
     assert (
-        "billing-0 is active for all 12 partitions: partition index 0 mod 3 = 0. Press c to use the hash ring."
-        in screen
+        "billing-0 is active for all 12 partitions: each topic has one, and index 0 mod 3 = 0. Press c to use the hash"
+        " ring." in screen
     )
     assert "modulo: partition index mod 3" in screen
 
