@@ -69,6 +69,7 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     modes = [
         (row.mode + (" *" if row.in_force else ""), _ratio(row.worst_max_over_mean), _verdicts(row.verdicts))
         for row in summary.key_modes
+        if row.worst_max_over_mean is not None or row.verdicts
     ]  # fmt: skip
     yield _block("Key_Shared, by mode (* in force)", ("mode", f"worst {BUSIEST_SHORT}", "why"), modes, "<><")
     subscriptions = [
