@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Final, Generic, TypeVar, overload
 
@@ -112,3 +113,37 @@ class Remembered(Generic[V]):
             if kept_answer is not None:
                 self._answers.move_to_end(key)
             return kept_answer
+
+
+class RememberedEach(Generic[V]):
+    """The values of the items of a list, each by the identity of its large parts and the value of a small one.
+
+    Where a step changes two rows of a thousand, two are made; where it changes none, the list is the same object. The
+    parts must be immutable, as those of ``Remembered``. Of each list the last state is kept.
+    """
+
+    __slots__ = ("_lists",)
+
+    def __init__(self) -> None:
+        self._lists: OrderedDict[Hashable, tuple[_Items[V], tuple[V, ...]]] = OrderedDict()
+
+    def get(
+        self, of: Hashable, items: Iterable[tuple[Hashable, tuple[object, ...]]], make: Callable[..., V]
+    ) -> tuple[V, ...]:
+        """What ``make`` gives for the small part and the large ones of each item. No two items have the same parts."""
+        before, listed = self._lists.get(of, ({}, ()))
+        now: _Items[V] = {}
+        for small, parts in items:
+            key = (small, *map(id, parts))
+            now[key] = before.get(key) or (parts, make(small, *parts))
+        if len(now) != len(listed) or any(new[1] is not old for new, old in zip(now.values(), listed, strict=True)):
+            listed = tuple(value for _, value in now.values())
+        self._lists[of] = now, listed
+        self._lists.move_to_end(of)
+        if len(self._lists) > REMEMBERED_ANSWERS:
+            with suppress(KeyError):  # another thread may have thrown the last one out
+                self._lists.popitem(last=False)
+        return listed
+
+
+_Items = dict[Hashable, tuple[tuple[object, ...], V]]

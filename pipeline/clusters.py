@@ -26,8 +26,6 @@ from engine.text import natural_key
 from pipeline.schemas import ANSWERS, BROKERS, FILES, LOAD_ANSWERS, SETTINGS, Table
 from pipeline.tables import Tables
 
-OPTION: Final = "clusters"
-"""The option of jobs that read answers: a grouping, or folders with the names of their clusters."""
 KINDS: Final[Mapping[AnswerKind, Kind]] = {
     AnswerKind.LOAD_REPORT: "loads",
     AnswerKind.BROKER_STATS_TOPICS: "statistics",

@@ -195,6 +195,13 @@ _SHARED: Final = """
     msgs bigint Messages.
     findings bigint Findings of the doctor.
     worst_severity string The severity of the worst.
+    msg_rate_in_unknown bigint Topics that lack msg_rate_in: the sum is of the others, none where no topic has it.
+    msg_rate_out_unknown bigint Topics that lack msg_rate_out: the sum is of the others, none where no topic has it.
+    msg_throughput_in_unknown bigint Topics that lack msg_throughput_in, as above.
+    msg_throughput_out_unknown bigint Topics that lack msg_throughput_out, as above.
+    storage_size_bytes_unknown bigint Topics that lack storage_size_bytes, as above.
+    backlog_size_bytes_unknown bigint Topics that lack backlog_size_bytes, as above.
+    msg_backlog_entries_unknown bigint Topics that lack msg_backlog_entries, as above.
     tenant string The tenant of the namespace; none where a row is about no namespace.
     snapshot_time timestamp The latest moment of the answers that the run is about.
 """
@@ -294,6 +301,9 @@ ANSWERS: Final = declared("answers", "Answers as brokers printed them, which the
     body, file
 """)
 
+EVERYWHERE: Final = ""
+"""The namespace under which answers that hold for all namespaces of a cluster are kept."""
+
 LOAD_ANSWERS: Final = declared(
     "load_answers", "Answers as brokers printed them, which balance computes from: loads, and what rules shedding.", """
     cluster
@@ -307,6 +317,7 @@ FILES: Final = declared("files", "Every file that was looked into.", """
     kind string What kind of answer it is.
     bytes bigint Its size, unpacked.
     outcome string read, of no use here, or quarantined.
+    moment timestamp? When it was recorded: the time in its path, else when it was written.
 """, key="cluster file")
 
 QUARANTINE: Final = declared("quarantine", "What was wrong with the input of the jobs, and what they set aside.", """
@@ -405,9 +416,7 @@ BUNDLE_CHILDREN: Final = declared("bundle_children", "The bundles that each of t
     bundle string The bundle that is cut.
     namespace, algorithm
     child string The range of the new bundle.
-    lower, upper, topics
-    msgs_per_sec double Messages/s, in and out together.
-    bytes_per_sec double Bytes/s, in and out together.
+    lower, upper, topics, msg_rate, throughput
 """, key="cluster bundle algorithm child")
 
 OCCUPANCY: Final = declared("occupancy", "How evenly the topics of each namespace fill its bundles.", """
@@ -416,8 +425,8 @@ OCCUPANCY: Final = declared("occupancy", "How evenly the topics of each namespac
     topics
     max_topics bigint Topics of the fullest bundle.
     mean_topics double Topics of a bundle on average.
-    max_msgs_per_sec double Messages/s of the busiest bundle, in and out together.
-    mean_msgs_per_sec double Messages/s of a bundle on average.
+    max_msg_rate double Messages/s of the busiest bundle, in and out together.
+    mean_msg_rate double Messages/s of a bundle on average.
 """, key="cluster namespace")
 
 BALANCE_CLUSTERS: Final = declared(
@@ -650,7 +659,7 @@ WORST_SUBSCRIPTIONS: Final = declared(
     least_moved
     verdict string? What explains its keys.
     findings, worst_severity?, msg_rate_out?, msg_backlog_entries?, max_over_even?, lists, spare_msg_rate
-    worst_topic?, worst_consumers?, worst_active?
+    worst_topic?, worst_consumers?, worst_active?, msg_rate_out_unknown?, msg_backlog_entries_unknown?
 """, key="cluster namespace subscription type")
 
 WORST_NAMESPACES: Final = declared(
@@ -666,6 +675,8 @@ WORST_NAMESPACES: Final = declared(
     findings, worst_severity?
     partitioned_topics bigint Partitioned topics.
     storage_size_bytes bigint? Bytes in the storage.
+    msg_rate_in_unknown?, msg_rate_out_unknown?, msg_throughput_in_unknown?, msg_throughput_out_unknown?
+    storage_size_bytes_unknown?, backlog_size_bytes_unknown?
 """, key="cluster namespace")
 
 IMBALANCE_HISTORY: Final = declared(

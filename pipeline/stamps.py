@@ -41,6 +41,11 @@ def time_of(since_1970_ms: int | None) -> datetime | None:
     return datetime.fromtimestamp(since_1970_ms / 1000, UTC)
 
 
+def since_1970_ms(moment: datetime | None) -> int:
+    """A value of such a column in milliseconds, 0 where it is unknown."""
+    return 0 if moment is None else round(moment.timestamp() * 1000)
+
+
 def stamped(table: Any, snapshot_time: datetime | None) -> Any:
     """A ``pyarrow.Table`` with these columns at its end, unless it has them already. O(rows)."""
     if _TIME in table.column_names:

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -101,7 +101,7 @@ class StorePath:
         except OSError as fault:
             raise RingsideError(f"{self} cannot be reached: {first_line(fault)}") from fault
 
-    def size_and_time(self) -> tuple[int | None, object]:
+    def size_and_time(self) -> tuple[int | None, datetime | None]:
         """Size in bytes (None if it is not a file), and the time when it was written."""
         info = self._info()
         return (info.size if info.type == pafs.FileType.File else None), info.mtime
@@ -172,8 +172,8 @@ def scheme_of(text: str) -> str:
     return "" if match is None else match[1].lower()
 
 
-def check_place(text: str, *, local: bool = False) -> None:
-    """Raise ``InputError`` for a URI that cannot be read, or with ``local`` for one of a store.
+def check_place(text: str) -> None:
+    """Raise ``InputError`` for a URI that cannot be read.
 
     Checks the text only, so it can be called before Spark is started.
     """
@@ -185,8 +185,6 @@ def check_place(text: str, *, local: bool = False) -> None:
     if scheme not in _STORES:
         known = ", ".join(f"{name}://" for name in ("file", *_STORES))
         raise InputError(f"{text}: {scheme}:// is not known; a path or {known} can be read and written")
-    if local:
-        raise InputError(f"{text}: here a folder of this machine is needed, not one of {scheme}://")
     if not text.partition("://")[2].strip("/") or (scheme in _S3 and text.partition("://")[2].startswith("/")):
         raise InputError(f"{text} names no {'bucket' if scheme in _S3 else 'folder'}; write {scheme}://NAME/FOLDER")
 

@@ -94,6 +94,11 @@ class Tables:
         for batch in self._batches(table, columns, filters):
             yield from zip(*(_column(batch, name).to_pylist() for name in columns), strict=True)
 
+    def records(self, table: Table, *columns: str, filters: Any = None) -> Iterator[dict[str, Any]]:
+        """``rows`` by the names of their columns, without any: of all."""
+        names = columns or table.names
+        return (dict(zip(names, row, strict=True)) for row in self.rows(table, *names, filters=filters))
+
     def counts(self, table: Table, *columns: str, summed: str = "") -> Counter[tuple[Any, ...]]:
         """How many rows have each combination of values in these columns, or their sum of the column ``summed``.
 

@@ -28,14 +28,14 @@ from engine.admin.requests import (
     parse_request,
     request_of_path,
 )
-from engine.admin.text import plain_json, raw_object, unread_faults
+from engine.admin.text import WHOLE_CHECK_BYTES, plain_json, raw_object, unread_faults
 from engine.errors import Problem, Rejection
 from engine.input import DEEPEST_STRING, MAX_INPUT_BYTES
 from engine.names import NAMELESS, parse_topic_name, partition_name
 from engine.reading.others import named
 from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
 from engine.reading.shapes import completed, spelt, without_unsure
-from engine.text import joined
+from engine.text import counted, joined
 
 if TYPE_CHECKING:  # imported where a text is not sound
     from engine.reading.commands import Command
@@ -138,9 +138,55 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
         is_placed = file.request is not None or request_of_path(file.name) is not None
         if not is_placed and (inside := _inside(file, _value(shaped.data))) is not None:
             return structs.replace(inside, problems=problems + inside.problems)
+    elif b"jq" in data and (rows := _of_rows(file, data, of_filter=True)) is not None:
+        return structs.replace(rows, problems=problems + rows.problems)
     elif (pasted := pasted_file(file, data)) is not None:
         return structs.replace(pasted, problems=problems + pasted.problems)
+    if (rows := _of_rows(file, data)) is not None:
+        return structs.replace(rows, problems=problems + rows.problems)
     return _as_it_is(file, data, kind, problems)
+
+
+def _of_rows(file: AnswerFile, data: bytes, *, of_filter: bool = False) -> OpenedFile | None:
+    """What the rows of a table say that somebody made of answers; None for a text without one.
+
+    ``of_filter``: only where a filter gives members names of its own, which nothing else reads.
+    """
+    from engine.reading.paste import read_paste
+    from engine.reading.rows import made_by, statistics_of_rows
+
+    if len(data) > WHOLE_CHECK_BYTES or (of_filter and not made_by(data.decode("utf-8", "replace")).names):
+        return None
+    paste = read_paste(data)
+    commands = [command for gap in paste.gaps for command in gap.commands]
+    fixed = (parse_request(f"GET {one.path}") for one in commands if one.path and not one.varies)
+    values = [(_value(one.data), one.topic or _topic_of(one.path)) for one in paste.documents]
+    moments, count = statistics_of_rows(
+        data.decode("utf-8", "replace"),
+        values,
+        next((one.topic for one in (*fixed, file.request) if one is not None and one.topic), ""),
+        varies=any(command.varies or command.loop for command in commands),
+    )
+    if not moments:
+        return None
+    reason = f"is {counted(count, 'row')} made of answers: what they do not have is unknown"
+    problems = (Problem(file.name, "$", reason, "give the whole answers"),)
+    if "" in moments[-1]:
+        return OpenedFile((Answer(AnswerKind.TOPIC_STATS, file.name, msgspec.json.encode(moments[-1][""])),), problems)
+    if len(moments) == 1:
+        return OpenedFile((Answer(AnswerKind.NAMED_STATS, file.name, msgspec.json.encode(moments[0])),), problems)
+    answers: list[Answer] = []
+    requests: dict[str, AdminRequest] = {}
+    for topic, statistics in (item for moment in moments for item in moment.items()):
+        name = f"{file.name}{_FOUND_LATER}{len(answers) + 1}" if answers else file.name
+        answers.append(Answer(AnswerKind.TOPIC_STATS, name, msgspec.json.encode(statistics)))
+        if (about := _about(topic)) is not None:
+            requests[name] = structs.replace(about, what="stats")
+    return OpenedFile(tuple(answers), problems, requests)
+
+
+def _topic_of(path: str) -> str:
+    return (parse_request(f"GET {path}").topic or "") if path else ""
 
 
 def _inside(file: AnswerFile, value: object, depth: int = DEEPEST_STRING) -> OpenedFile | None:
@@ -235,6 +281,19 @@ def _unknown_json(data: bytes) -> tuple[str, str] | None:
             few = joined([repr(name[:40]) for name in first], 5)
             return f"has JSON that is no answer, with {few}", "give the whole answer, without a filter"
     return None
+
+
+def strange(answer: Answer) -> tuple[Problem, ...]:
+    """Say what JSON is that no other answer was beside."""
+    value = _value(answer.data)
+    if isinstance(value, dict) and {"entries", "messages", "filterAcceptedEntries"} <= value.keys():
+        what = (
+            f"is what analyze-backlog prints: {value['messages']:,} messages in"
+            f" {value['entries']:,} entries wait, whoever consumes"
+        )
+        return (Problem(answer.name, "$", what, "give the statistics of the topic, too"),)
+    known = _unknown_json(answer.data)
+    return (Problem(answer.name, "$", *known),) if known is not None else ()
 
 
 def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: tuple[Problem, ...]) -> OpenedFile:
@@ -373,13 +432,15 @@ def _answer_of(document: Document, name: str, source: str) -> tuple[Answer, list
     begins = kind_by_beginning(name, document.written)
     if document.cuts and begins in _SALVAGED:
         return Answer(begins, name, document.written), problems
-    shaped, more = _shaped(name, data, document.cuts)
+    shaped, more = _shaped(name, data, document.cuts, document.subscription)
     if document.cuts and shaped.kind not in _KEPT_WHEN_CUT:
         return Answer(begins, name, document.written), problems
     return shaped, [*problems, *(structs.replace(problem, source=source, line=document.line) for problem in more)]
 
 
-def _shaped(name: str, data: bytes, cuts: tuple[Cut, ...] = ()) -> tuple[Answer, tuple[Problem, ...]]:
+def _shaped(
+    name: str, data: bytes, cuts: tuple[Cut, ...] = (), subscription: str = ""
+) -> tuple[Answer, tuple[Problem, ...]]:
     """An answer in Pulsar's spelling, with what belongs around a part of one, and without what is not sure in it."""
     kind = sound_kind(name, data)
     if kind is None:
@@ -387,7 +448,7 @@ def _shaped(name: str, data: bytes, cuts: tuple[Cut, ...] = ()) -> tuple[Answer,
     kind, data = as_brokers_spell(kind, name, data)
     problems: list[Problem] = []
     members = _members(data) if kind is AnswerKind.OTHER or cuts else None
-    part = completed(members) if members is not None and kind is AnswerKind.OTHER else None
+    part = completed(members, subscription) if members is not None and kind is AnswerKind.OTHER else None
     if part is not None:
         members, what = part
         advice = "give the whole answer, which has the topic's numbers too"
@@ -406,7 +467,7 @@ def _of_cuts(name: str, members: dict[str, Any], cuts: tuple[Cut, ...]) -> Itera
     through = {(below, name) for cut in cuts for below, name in pairwise(cut.path) if below in _HALF_SAYS_NOTHING}
     for topic in _topics(members):
         for lost in without_unsure(topic, sorted(through)):
-            yield Problem(name, f"$.{lost}", "is cut, and set aside", "record the answer again, whole")
+            yield Problem(name, f"$.{lost}", "is cut; what it lacks is unknown", "record the answer again, whole")
     by_hand = Counter(cut.path[-1] if cut.path else "" for cut in cuts if cut.by_hand)
     if by_hand:
         missing = ", ".join(sorted(filter(None, by_hand))) or "something"

@@ -95,7 +95,9 @@ def read_moments(
     left_out += refusals if is_refused else ()
     if not moments or is_refused:
         in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
-        raise no_answer_error(title, len(files), (*problems, *left_out), in_folder=in_folder)
+        raise no_answer_error(
+            title, len(files), (*problems, *left_out), in_folder=in_folder, answer=collector.last_answer
+        )
     if problems or left_out:
         first = moments[0]
         all_problems = (*problems, *left_out, *first.snapshot.problems)

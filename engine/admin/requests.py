@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.names import NAMELESS, TopicName, parse_topic_name, refuse_namespace
+from engine.reading.shapes import UNNAMED
 from engine.text import moment_ms
 
 _DOMAINS = ("persistent", "non-persistent")
@@ -392,9 +393,10 @@ def nameless_topic(file_name: str) -> str:
 
 
 def with_placeholders(line: str) -> str:
-    """A line to paste with TOPIC and TENANT/NAMESPACE in place of invented names.
+    """A line to paste with TOPIC, TENANT/NAMESPACE and SUBSCRIPTION in place of invented names.
 
-    >>> with_placeholders("stats persistent://unknown/unknown/x-partition-3; policies unknown/unknown")
-    'stats TOPIC; policies TENANT/NAMESPACE'
+    >>> with_placeholders("stats -s unnamed persistent://unknown/unknown/x-partition-3; policies unknown/unknown")
+    'stats -s SUBSCRIPTION TOPIC; policies TENANT/NAMESPACE'
     """
+    line = re.sub(rf"-s {UNNAMED}(?=\s|$)", "-s SUBSCRIPTION", line)
     return re.sub(rf"persistent://{NAMELESS}/[-=:.A-Za-z0-9_]+", "TOPIC", line).replace(NAMELESS, "TENANT/NAMESPACE")

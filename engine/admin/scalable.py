@@ -139,6 +139,8 @@ def decode_record(data: bytes, source: str = "") -> Decoded[Layout | None]:
 def _segment(wire: _SegmentWire) -> Segment | str:
     """The segment, or what is wrong with it."""
     start, end = wire.hashRange.start, wire.hashRange.end
+    if start > end:
+        return f"its range {start}..{end} ends before it begins"
     if not 0 <= start <= end < RING_SIZE:
         return f"its range {start}..{end} is not within 0..{RING_SIZE - 1}"
     splits = wire.entryBucketSplits

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from engine.admin.documents import Answer, OpenedFile, opened_file, topic_inside, unreadable
+from engine.admin.documents import Answer, OpenedFile, opened_file, strange, topic_inside, unreadable
 from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.facts import BundleList, Counts, LedgerFacts, PartitionSums, Snapshot, TopicFacts, WrittenLoad
 from engine.admin.files import STANDARD_INPUT, AnswerFile
@@ -80,13 +80,16 @@ def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
     if not collector.understood:
         problems, read = tuple(collector.problems), collector.files_read
         in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
-        raise no_answer_error(title, read, problems, in_folder=in_folder)
+        raise no_answer_error(title, read, problems, in_folder=in_folder, answer=collector.last_answer)
     return collector.snapshot(title)
 
 
-def no_answer_error(title: str, read: int, problems: tuple[Problem, ...], *, in_folder: bool) -> InputError:
-    """Return the error for input without a single answer."""
+def no_answer_error(
+    title: str, read: int, problems: tuple[Problem, ...], *, in_folder: bool, answer: Answer | None = None
+) -> InputError:
+    """Return the error for input without a single answer; of one file it says what ``answer`` is in its place."""
     if read == 1 and not in_folder:
+        problems = problems or (strange(answer) if answer is not None else ())
         return InputError(f"{title}: this is not an answer of a broker", problems)
     return InputError(f"{title}: none of {read:,} file{'' if read == 1 else 's'} is an answer of a broker", problems)
 
@@ -125,6 +128,7 @@ class AnswerCollector:
         self.scalable: list[ScalableAnswer] = []
         self.asked_loaded = self.configured = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
+        self.last_answer: Answer | None = None
         self.passed_over = 0
 
     def add(self, read: FilesRead) -> None:
@@ -211,6 +215,7 @@ class AnswerCollector:
         self.problems += opened.problems
         for answer in opened.answers:
             self.problems += unreadable(answer)
+            self.last_answer = answer
         return opened
 
     def _take_by_place(self, request: AdminRequest, file: AnswerFile) -> bool:

@@ -7,7 +7,7 @@ against what was there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -106,35 +106,57 @@ def as_reported(judgement: Judgement, seen: SubscriptionSeen) -> Judgement:
 
 def not_reported(seen: SubscriptionSeen) -> Cause | None:
     """Say which members are missing that nearly every cause is read from; None where they are all there."""
-    for dispatcher in seen.dispatchers:
+    for dispatcher in sorted(seen.dispatchers, key=lambda each: -(each.sub.msg_backlog_entries or 0)):
         missing = [name for name in ("msgBacklog", "consumers", "availablePermits") if not _NEEDED[name](dispatcher)]
         if missing:
             missing = [
                 f"some {name}" if name == "consumers" and dispatcher.sub.some_consumers else name for name in missing
             ]
             again = shell_line("pulsar-admin", "topics", "stats", dispatcher.topic)
-            known = (
-                ("backlog", dispatcher.sub.msg_backlog_entries),
-                ("unacked", dispatcher.sub.unacked_messages or None),
-            )
-            numbers = tuple((name, number) for name, number in known if number is not None)
+            known = _known(dispatcher)
             return Cause(
                 NOT_REPORTED,
                 Verdict.CANNOT_TELL,
-                f"the answer lacks {joined(missing)}{_where_it_is(**dict(numbers))}",
+                "; ".join((*(fact.text for fact in known), f"the answer lacks {joined(missing)}")),
                 dispatcher.topic,
-                numbers=numbers,
+                numbers=tuple((fact.name, fact.number) for fact in known),
                 fix=f"give the whole answer: {again}",
-                fields=("subscriptions", *(_NUMBERS[name] for name, _ in numbers)),
+                fields=tuple(fact.member for fact in known) or ("subscriptions",),
             )
     return None
 
 
-def _where_it_is(backlog: int = 0, unacked: int = 0) -> str:
-    """What a backlog consists of, as far as the subscription's own numbers tell."""
-    if not backlog:
-        return ""
-    entries = counted(backlog, "entry", "is", "are")
-    if unacked >= backlog:
-        return f"; all of the backlog of {backlog:,} was sent and is not acknowledged yet"
-    return f"; {entries} not acknowledged" + (f", {counted(unacked, 'message')} of them sent" if unacked else "")
+class _Fact(NamedTuple):
+    """A number of an answer in words, with its name in documents and the member that it was read from."""
+
+    text: str
+    name: str
+    number: float
+    member: str
+
+
+def _known(dispatcher: Dispatcher) -> list[_Fact]:
+    """What an answer says that lacks the rest."""
+    sub = dispatcher.sub
+    unacked, out = sub.unacked_messages, sub.msg_rate_out_msgs_per_sec
+    held = [one.unacked_messages for one in sub.consumers if one.unacked_messages is not None]
+    if unacked is None and held and len(held) == len(sub.consumers):
+        unacked = sum(held)
+    permits = [one.available_permits for one in sub.consumers]
+    facts: list[_Fact] = []
+    waiting = sub.msg_backlog_entries
+    if waiting is not None:
+        grown = dispatcher.backlog_growth
+        more = f", {abs(grown):,} {'more' if grown > 0 else 'fewer'} than before" if grown else ""
+        facts.append(_Fact(f"{counted(waiting, 'message')} wait{more}", "backlog", waiting, "msgBacklog"))
+    if unacked:
+        are_all = waiting is not None and unacked >= waiting > 0
+        text = f"{unacked:,} unacknowledged" + (", so all of them were sent" if are_all else "")
+        facts.append(_Fact(text, "unacked", unacked, "unackedMessages"))
+    if permits and all(one is not None and one <= 0 for one in permits):
+        text = f"no permits with any of {counted(len(permits), 'consumer')} listed"
+        facts.append(_Fact(text, "permits", 0, "availablePermits"))
+    if out is not None:
+        text = f"{out:,.1f} messages a second go out" if out else "nothing goes out"
+        facts.append(_Fact(text, "out", out, "msgRateOut"))
+    return facts

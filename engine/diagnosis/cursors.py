@@ -59,7 +59,13 @@ def _cause(topic: str, name: str, ledger: LedgerFacts, before: LedgerFacts | Non
             numbers=(("entries_left", 0),),
             fields=("markDeletePosition", end),
         )  # fmt: skip
-    is_written, held = ledger.end_for(name) is not None, ledger.cursors[name].in_hands
+    cursor = ledger.cursors[name]
+    is_written, held = ledger.end_for(name) is not None, cursor.in_hands
+    members = (
+        ("markDeletePosition", cursor.mark_delete_position is not None),
+        ("readPosition", cursor.read_position is not None),
+        ("lastConfirmedEntry", is_written),
+    )
     counts = (("entries_left", left), ("unread", unread), ("in_hands", None if is_written else held))
     numbers = [(key, count) for key, count in counts if count is not None]
     return Cause(
@@ -70,7 +76,7 @@ def _cause(topic: str, name: str, ledger: LedgerFacts, before: LedgerFacts | Non
         waiting=left or 0,
         numbers=tuple(numbers),
         fix=f"give the statistics as well: {stats}",
-        fields=("markDeletePosition", "readPosition", *(["lastConfirmedEntry"] if is_written else [])),
+        fields=tuple(name for name, is_there in members if is_there),
     )
 
 
@@ -85,6 +91,8 @@ def _shown(name: str, ledger: LedgerFacts, before: LedgerFacts | None) -> Iterat
             yield "all that was read is acknowledged"
         if cursor.has_pending_read and cursor.waits_for_entries is False and cursor.pending_reads == 0:
             yield "its dispatcher waits for a read, and the cursor has none under way"
+    elif cursor.mark_delete_position is None:
+        yield "how far it acknowledged is not in the answer"
     else:
         behind = "entries of earlier ledgers" if left is None else f"up to {counted(left, 'entry')}"
         yield f"{behind} behind markDeletePosition are not acknowledged"

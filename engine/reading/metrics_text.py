@@ -19,6 +19,8 @@ import msgspec
 _BEGINS: Final = re.compile(rb"^(?:# (?:HELP|TYPE) )?pulsar_[a-zA-Z0-9_]+(?:\{| )", re.MULTILINE)
 _TABLE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\"?Time\"?[,;]")
 """How a panel of Grafana begins as CSV."""
+_INSTANT: Final = re.compile(r"(?<=\}) => | @\[[\d.]+\]\s*$")
+"""What promtool puts around the value of an instant, in place of a space."""
 _HEAD_BYTES: Final = 1 << 16
 _MOST_MS: Final = 253_402_300_799_000
 """The end of the year 9999 in epoch milliseconds; Python knows no later times."""
@@ -82,7 +84,7 @@ def statistics_of_text(text: str) -> dict[str, Any]:
     >>> statistics_of_text(line)["persistent://t/n/x"]["subscriptions"]["s"]["msgBacklog"]
     3
     """
-    lines = [line for line in text.splitlines() if line.partition("{")[0] in _READ]
+    lines = [_INSTANT.sub(" ", line) for line in text.splitlines() if line.partition("{")[0] in _READ]
     return _statistics(_parsed(lines))
 
 

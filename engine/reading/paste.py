@@ -18,6 +18,7 @@ from typing import Final
 from engine.reading.commands import Command, command_in, partition_in, topic_in
 from engine.reading.lenient import DEEPEST, NARROWEST, Cut, Mend, Read, Reader
 from engine.reading.margins import without_margins
+from engine.reading.rows import subscription_of
 from engine.text import joined
 
 MAX_PASTE_BYTES: Final = 32 * 1024**2
@@ -78,8 +79,8 @@ class Document:
     """One answer in a text, as JSON. ``line`` is where it begins, from 1.
 
     ``path`` is what was asked for it by the command or the address before it, ``topic`` a full name in the words before
-    it, ``partition`` a number there; "" and None where nothing says so. ``cuts`` are the places where something is
-    missing, ``mended`` what was changed to make it JSON, in words.
+    it, ``partition`` a number there, ``subscription`` the one that a filter takes; "" and None where nothing says so.
+    ``cuts`` are the places where something is missing, ``mended`` what was changed to make it JSON, in words.
     """
 
     data: bytes
@@ -91,6 +92,7 @@ class Document:
     mended: str = ""
     written: bytes = b""
     """The text itself, of an answer with cuts."""
+    subscription: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,8 @@ class _Scan:
         self._queue: list[Command] = []
         self._turn = 0
         self._turns: tuple[str, ...] = ()
+        self._subscription = ""
+        """What the filter of the last command takes out of answers."""
         self._unwrapping = _MOST_UNWRAPPED
         self._strict = _MOST_STRICT
         self._room = _MOST_MENDED
@@ -228,7 +232,12 @@ class _Scan:
             gap_from = at
             written = self._text[start : read.end].encode("utf-8", "replace") if read.cuts else b""
             document = Document(
-                encoded, self._line(start), cuts=tuple(read.cuts), mended=_mended(read), written=written
+                encoded,
+                self._line(start),
+                cuts=tuple(read.cuts),
+                mended=_mended(read),
+                written=written,
+                subscription=self._subscription,
             )
             self._documents.append(self._named(document))
         self._gap(gap_from, len(self._text))
@@ -297,6 +306,7 @@ class _Scan:
         commands = _commands(text)
         if commands:
             self._queue, self._turn = list(commands), 0
+            self._subscription = subscription_of(text[-_WORDS_LOOKED_AT:])
         self._gaps.append(Gap(text, self._line(first), commands))
 
     def _named(self, document: Document) -> Document:

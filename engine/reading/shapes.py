@@ -62,7 +62,12 @@ _OF_SUBSCRIPTIONS: Final = frozenset({"consumers", "type", "blockedSubscriptionO
 
 def is_cursor(value: object) -> bool:
     """Whether a value has what only a cursor of internal statistics has."""
-    return isinstance(value, Mapping) and "markDeletePosition" in value and "readPosition" in value
+    return isinstance(value, Mapping) and "markDeletePosition" in value and not _OF_CURSORS.isdisjoint(value)
+
+
+_OF_CURSORS: Final = frozenset(
+    {"readPosition", "cursorLedger", "individuallyDeletedMessages", "numberOfEntriesSinceFirstNotAckedMessage"}
+)
 
 
 def is_topic(value: Mapping[str, Any]) -> bool:
@@ -88,14 +93,24 @@ def name_without_head(value: object) -> str | None:
     return None
 
 
-def completed(members: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
+def completed(members: Mapping[str, Any], subscription: str = "") -> tuple[dict[str, Any], str] | None:
     """Return a part of an answer with what belongs around it, and what the part is; None for anything else.
+
+    ``subscription`` is its name where the words before it say so.
 
     >>> completed({"s": {"msgBacklog": 1, "type": "Shared"}})[1]
     'subscriptions alone'
     """
     if is_subscription(members):
-        return {"subscriptions": {UNNAMED: dict(members)}}, "one subscription alone, without its name"
+        inside = members.get("subscription")  # as people write it beside the numbers
+        name = subscription or (inside if isinstance(inside, str) else "")
+        whole = dict(members)
+        if isinstance(count := whole.get("consumers"), int):  # of a list only its length: only of none it is known
+            whole |= {"consumers": []}
+            if count:
+                del whole["consumers"]
+        without = "" if name else ", without its name"
+        return {"subscriptions": {name or UNNAMED: whole}}, f"one subscription alone{without}"
     if is_cursor(members):
         return {"cursors": {UNNAMED: dict(members)}, "ledgers": []}, "one cursor alone, without its name"
     if [*members] == ["replication"]:
@@ -111,17 +126,23 @@ def completed(members: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
 def without_unsure(members: dict[str, Any], cut: Collection[tuple[str, str]]) -> list[str]:
     """Remove from statistics of a topic what a cut went through and what is half then; return the places.
 
-    ``cut`` has a member with names of things and one of the names. A subscription with its type and its backlog says
-    something; half a cursor does not.
+    ``cut`` has a member with names of things and one of the names, which stay, so that nothing is fine of what is not
+    known. A subscription with its type and its backlog says something, and half a cursor how far it acknowledged.
     """
     lost: list[str] = []
     for below, name in cut:
         things = members.get(below)
-        if not isinstance(things, dict) or name not in things:
+        if not isinstance(things, dict):
             continue
-        if below == "cursors" or not _has_both(things[name]):
-            del things[name]
-            lost.append(f"{below}.{name}")
+        thing = things.get(name)
+        thing = thing if isinstance(thing, Mapping) else {}
+        if below == "cursors":
+            things[name] = {key: thing[key] for key in ("markDeletePosition",) if key in thing}
+        elif _has_both(thing):
+            continue
+        else:
+            things[name] = {}
+        lost.append(f"{below}.{name}")
     return lost
 
 

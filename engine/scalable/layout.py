@@ -147,11 +147,12 @@ def prune(layout: Layout, *segment_ids: int) -> Layout | Rejection:
             return _refuse(f"Cannot prune an active segment: {segment_id}", "segment")
     gone = frozenset(segment_ids)
     without = cache(lambda ids: tuple(one for one in ids if one not in gone))
-    kept = {
-        one.segment_id: replace(one, parent_ids=without(one.parent_ids), child_ids=without(one.child_ids))
-        for one in layout.segments.values()
-        if one.segment_id not in gone
-    }
+    kept: dict[int, Segment] = {}
+    for one in layout.segments.values():
+        if one.segment_id not in gone:
+            parents, children = without(one.parent_ids), without(one.child_ids)
+            is_same = (parents, children) == (one.parent_ids, one.child_ids)  # what is remembered of it stays
+            kept[one.segment_id] = one if is_same else replace(one, parent_ids=parents, child_ids=children)
     return Layout(kept, layout.epoch + len(gone), layout.next_segment_id)
 
 

@@ -6,7 +6,8 @@ Verdict, backlog and out/s are what brokers reported; idle consumers and evennes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Annotated, ClassVar, Final
 
 from msgspec import Struct
@@ -111,13 +112,17 @@ class Listing(Struct, frozen=True):
     source: Annotated[str, about("What was opened.")]
     release: Annotated[str, about("The Pulsar release whose rules are used.")]
     rows: Annotated[tuple[ListedRow, ...], about("Subscriptions, and topics with producers, the worst first.")]
+    step: Annotated[
+        int, about("Steps of a simulation that consumers and their shares are after; the rest is reported.", 0)
+    ] = 0
 
 
 def of_clusters(listings: Mapping[str, Listing]) -> Listing:
     """The rows of several clusters, by their names, as one list."""
     rows = [replace(row, cluster=name) for name, each in listings.items() for row in each.rows]
     releases = dict.fromkeys(each.release for each in listings.values())
-    return Listing(", ".join(listings), ", ".join(releases), tuple(sorted(rows, key=_rank)))
+    step = max((each.step for each in listings.values()), default=0)
+    return Listing(", ".join(listings), ", ".join(releases), tuple(sorted(rows, key=_rank)), step)
 
 
 def listing(
@@ -148,16 +153,37 @@ def listing(
         # Its other topics have other consumers, and a row of their own.
         return _Reported(diagnose(replace(whole, dispatchers=part)) if part else None, part)
 
-    # What brokers list as topics are segments, which the row of their scalable topic is about.
+    # What brokers list as topics are segments, or partitions of before a migration: the row of their scalable topic is
+    # about them.
     scalable = {each.topic for each in state.scalable_topics}
+    former = {
+        segment.legacy_topic: each.topic
+        for each in state.scalable_topics
+        for segment in each.running.layout.segments.values()
+        if segment.legacy_topic
+    }
+
+    def is_scalable(dispatchers: Iterable[Dispatcher]) -> bool:
+        return {former.get(each.topic) or _scalable_of(each.topic) for each in dispatchers} <= scalable
+
     of_segments = {
         (each.namespace, each.name): each.key
         for each in others
-        if {_scalable_of(topic) for topic in known[each.namespace, each.name].topics} <= scalable
+        if is_scalable(known[each.namespace, each.name].dispatchers)
     }
+
+    def rows_of(subscription: Subscription | KeySubscription) -> Iterator[ListedRow]:
+        reported = of(subscription)
+        if reported.dispatchers and is_scalable(reported.dispatchers):
+            return
+        if isinstance(subscription, Subscription):
+            yield _row(subscription, evenness(state, subscription), _partitions(timeline, subscription), reported)
+        else:
+            yield _row(subscription, *_slots(state, subscription), reported)
+
     rows = [
-        *(_row(each, evenness(state, each), _partitions(timeline, each), of(each)) for each in state.subscriptions),
-        *(_row(each, *_slots(state, each), of(each)) for each in state.key_subscriptions),
+        *chain.from_iterable(rows_of(each) for each in state.subscriptions),
+        *chain.from_iterable(rows_of(each) for each in state.key_subscriptions),
         *(
             _other(each, known[each.namespace, each.name], judged)
             for each in others
@@ -170,7 +196,7 @@ def listing(
         *(_scalable(each) for each in state.scalable_topics),
     ]
     rows = [replace(row, trend=backlogs(of_segments.get((row.namespace, row.subscription), row.key))) for row in rows]
-    return Listing(timeline.source, state.release, tuple(sorted(rows, key=_rank)))
+    return Listing(timeline.source, state.release, tuple(sorted(rows, key=_rank)), timeline.cursor)
 
 
 def _partitions(timeline: Timeline, subscription: Subscription) -> tuple[Share, ...]:
@@ -338,14 +364,19 @@ def _local(topic: str) -> str:
     return topic.rpartition("/")[2]
 
 
+_UNKNOWN_BACKLOG: Final = 0.5
+"""More than none, and less than what is known to wait."""
 _RANKS: Final = {verdict.value: verdict.rank for verdict in Verdict}
 
 
 def _rank(row: ListedRow) -> tuple[object, ...]:
-    """Sorts the worst first: by verdict, then by what waits, then by unevenness, then by name."""
+    """Sorts the worst first: by verdict, then by what waits, then by unevenness, then by name.
+
+    A backlog that is not known comes behind those that are, and before none.
+    """
     verdict = _RANKS[row.verdict] if row.verdict is not None else math.inf
     uneven = row.busiest_over_average or 0.0
     return (
-        verdict, -(row.backlog or 0), -uneven, -(row.idle or 0),
+        verdict, -_UNKNOWN_BACKLOG if row.backlog is None else -row.backlog, -uneven, -(row.idle or 0),
         row.namespace, natural_key(row.subscription), natural_key(row.topic), natural_key(row.key),
     )  # fmt: skip

@@ -48,31 +48,20 @@ MODULES: Final = {
 }
 """Job -> its module in this package, imported when the job is run."""
 
-LOCAL: Final = ("watch",)
-"""Jobs whose folders must be on this machine."""
-
-
 NEEDS: Final[Mapping[str, tuple[Table, ...]]] = {
     "assign": (SUBSCRIPTIONS, CONSUMER_SETS),
     "bundles": (TOPICS, LISTED, BUNDLES, BUNDLE_REPORTS),
-    "lint": (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS),
+    "lint": (SUBSCRIPTIONS, TOPICS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS),
     "scalable": (ANSWERS, FILES),
     "report": (TOPICS, SUBSCRIPTIONS),
 }
-"""Job -> the tables of an import that it cannot do without."""
-_GOES_THROUGH: Final = {
-    "assign": "subscriptions",
-    "bundles": "topics",
-    "lint": "subscriptions",
-    "scalable": "answers",
-    "report": "topics",
-}
+"""Job -> the tables of an import that it cannot do without; first that which it goes through."""
 
 
 def _rows_of(job: str, tables: Tables) -> int:
     """The number of rows that a job reads, from the tables of the import; 0 where unknown."""
     try:
-        rows = json.loads(tables.documents["import.json"])["rows_out"][_GOES_THROUGH[job]]
+        rows = json.loads(tables.documents["import.json"])["rows_out"][NEEDS[job][0].name]
     except LookupError:
         return 0
     return rows if isinstance(rows, int) else 0
@@ -101,7 +90,7 @@ def job_called(name: str) -> Job:
     def anywhere(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
         for place in (source, target):
             if not isinstance(place, Tables):
-                check_place(str(place), local=name in LOCAL)
+                check_place(str(place))
         source = source if isinstance(source, Tables) else source.absolute()
         target = target if isinstance(target, Draft) else target.absolute()
         if not isinstance(source, Tables) and not isinstance(target, Draft):

@@ -46,10 +46,8 @@ _SUMMED: Final = ("partitions", "idle", "moved", "least_moved", "max_over_even")
 
 @dataclass(frozen=True)
 class AssignOptions:
-    """The job's own options: ``policies`` (all), ``add`` and ``kill`` (names with commas), ``consumers-from`` (a file),
-    ``flag`` (true or false) and ``pulsar`` (a release).
+    """``flag`` and ``release`` None: as reported, or what explains the reported active consumers.
 
-    ``flag`` and ``release`` None: what the brokers reported, or what explains the active consumers that they reported.
     ``problems`` are rows of the quarantine about the file of consumers.
     """
 

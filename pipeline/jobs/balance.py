@@ -13,11 +13,12 @@ from engine.admin.shed_inputs import without_reports
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
-from pipeline.clusters import OPTION as CLUSTERS
+from engine.views.fleet.options import CLUSTERS, MAX_INPUT
 from pipeline.jobs import importing
 from pipeline.jobs.balance_tasks import WRITTEN, BalanceWork
-from pipeline.jobs.options import MAX_INPUT, check_options
+from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.files import find_answers
 from pipeline.runs import Draft
 from pipeline.schemas import (
     BALANCE_BROKERS,
@@ -52,9 +53,7 @@ _ORDER: Final[Mapping[Table, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class BalanceOptions:
-    """The job's own options: ``cycles`` (20), ``shedder`` and ``placement`` (default: the cluster's own), ``seed`` of
-    the draws, ``clusters`` (as for ``import``), ``pulsar`` (a release; default: that of the reports), and settings
-    of the load managers by their exact names, which override those of every cluster."""
+    """Settings of the question override those of every cluster; ``release`` None: that of the reports."""
 
     question: BrokersQuestion
     release: str | None
@@ -94,7 +93,8 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
     with options.writing(JOB, tables, target) as draft:
         if not imported:
             assert not isinstance(source, Tables)
-            importing.run(spark, source, draft.work / "imported", _of_import(options), skip=draft.root)
+            found = find_answers(source, draft.root)
+            importing.run(spark, source, draft.work / "imported", _of_import(options), found)
             tables = tables_at(draft.work / "imported")
             draft.snapshot_time = tables.snapshot_time
         if not has_loads(tables):

@@ -11,7 +11,7 @@ import numpy as np
 from engine.balance.splitting.modular import visiting_order
 from engine.config import DEFAULTS, BrokerSettings
 from pipeline.clusters import ByCluster, Reported, reported
-from pipeline.jobs.options import OWN, release_of
+from pipeline.jobs.options import broker_settings, release_of
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.rows import Row
 from pipeline.runs import Draft
@@ -24,6 +24,7 @@ from pipeline.schemas import (
     TOPICS,
 )
 from pipeline.sink import write_by_engine
+from pipeline.stamps import since_1970_ms
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
 from pipeline.transforms.bundle_topics import by_namespace
@@ -38,9 +39,7 @@ JOB: Final = "bundles"
 def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Read the tables ``topics``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
 
-    Options are broker settings by their exact names, which override those that brokers reported, ``listed`` (``false``:
-    count loaded topics only), and ``pulsar`` (a release; default: the one that all brokers reported). Raises
-    ``InputError`` for a missing table or an unknown setting.
+    Raises ``InputError`` for a missing table or an unknown setting.
     """
     tables = tables_at(source)
     brokers = _brokers(tables, options.settings)
@@ -66,11 +65,11 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
 def _brokers(source: Tables, given: Mapping[str, str]) -> ByCluster[Brokers]:
     """The brokers, release and settings of each cluster. Raises ``InputError`` for an unknown given one."""
     release = release_of(given)
-    settings = {name: value for name, value in given.items() if name not in OWN[JOB]}
+    settings = broker_settings(JOB, given)
     updated: dict[str, dict[str, int]] = defaultdict(dict)
     for cluster, name, at in source.rows(BROKERS, "cluster", "broker", "last_update"):
         # Of several entries about a broker the latest counts.
-        updated[cluster][name] = max(round(at.timestamp() * 1000) if at else 0, updated[cluster].get(name, 0))
+        updated[cluster][name] = max(since_1970_ms(at), updated[cluster].get(name, 0))
 
     def brokers(known: Reported, cluster: str) -> Brokers:
         behaviour = release or known.release_of(cluster)

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from engine.errors import RingsideError
 from engine.text import shell_line
-from pipeline.clusters import OPTION as CLUSTERS
+from engine.views.fleet.options import BACKFILL, CLUSTERS, IN_RUN, KEEP
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.balance import has_loads
-from pipeline.jobs.options import IN_RUN, OF_RUN, check_names, known_to
+from pipeline.jobs.options import check_names, known_to
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.jobs.scalable import has_scalable_topics
 from pipeline.progress import Watch
@@ -43,7 +43,7 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     check_names(JOB, settings)
     by_job: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
     for name, value in settings.items():
-        if name in OF_RUN:
+        if name in (KEEP, BACKFILL):
             continue
         job, dot, own = name.partition(".")
         if dot and job in by_job:

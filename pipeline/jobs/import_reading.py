@@ -25,7 +25,7 @@ from engine.bulk_hashing import murmur3_bulk
 from pipeline.batches import byte_column, codes_of
 from pipeline.blocks import Sender, plain
 from pipeline.reading.answers import FileContext, Outcome, take_file
-from pipeline.reading.files import FoundFile
+from pipeline.reading.files import FoundFile, whole_file
 from pipeline.reading.rows import IMPORT, FileClusters, Row, Rows, namespaces_of
 from pipeline.reading.topic_columns import TopicsRead
 from pipeline.schemas import (
@@ -58,7 +58,8 @@ NAMED_BUNDLES: Final = declared(
 _BY_NAMESPACE: Final = (LISTED, ANSWERS)
 _IN_ORDER: Final = (BUNDLE_REPORTS, BROKERS, SETTINGS, LOAD_ANSWERS, BOUNDARY_LISTS)
 """Small tables in which the order of reading counts, so that all their rows are in one part."""
-_EXACT: Final = 1 << 40
+_EXACT: Final = 1 << 31
+"""Above all positions and below all times of dumps (``FoundFile.rank``)."""
 _ROWS_HELD: Final = 100_000
 _BYTES_HELD: Final = 64 * 1024**2
 
@@ -98,7 +99,7 @@ class ReadAnswers:
             yield from self._blocks(share, Sender(number))
 
     def _blocks(self, share: Sequence[tuple[FoundFile, FileContext]], sender: Sender) -> Iterator[Any]:
-        position = {file.name: file.position for file, _ in share}
+        ranks = {file.name: file.rank for file, _ in share}
         clusters = FileClusters(
             {file.name: context.cluster for file, context in share},
             {file.name: context.concerned for file, context in share},
@@ -111,18 +112,16 @@ class ReadAnswers:
             held = rows.counts["topics"] + rows.counts["consumers"] + rows.counts["listed"]
             if held > _ROWS_HELD or rows.answer_bytes > _BYTES_HELD:
                 counts += rows.counts
-                yield from self._blocks_of(rows, position, clusters, sender)
+                yield from self._blocks_of(rows, ranks, clusters, sender)
                 rows = Rows(sets=rows.sets)
         counts += rows.counts
-        yield from self._blocks_of(rows, position, clusters, sender)
+        yield from self._blocks_of(rows, ranks, clusters, sender)
         sets = [(cluster, code, list(names)) for (cluster, names), code in rows.sets.items()]
         lists = CONSUMER_SETS.columns_of(sets)
         yield from sender.by_part(CONSUMER_SETS.name, lists, lists["consumer_set"].to_numpy() % self.parts)
         yield sender.account(ReadAccount(outcomes, dict(counts)))
 
-    def _blocks_of(
-        self, rows: Rows, position: Mapping[str, int], clusters: FileClusters, sender: Sender
-    ) -> Iterator[Any]:
+    def _blocks_of(self, rows: Rows, ranks: Mapping[str, int], clusters: FileClusters, sender: Sender) -> Iterator[Any]:
         names = parts = None
         tables = rows.topic_tables(clusters)
         rows.topics = TopicsRead()  # what was decoded takes far more memory than its columns
@@ -136,7 +135,7 @@ class ReadAnswers:
             sent = columns.set_column(table.names.index("topic"), "topic", plain(topics))
             if table is TOPICS:
                 yield from sender.table(0, NAMED_BUNDLES.name, _named_bundles(columns))
-                sent = sent.append_column(RANK, _ranks(columns, position))
+                sent = sent.append_column(RANK, _ranks(columns, ranks))
             yield from sender.by_part(table.name, sent, parts[topics.indices.to_numpy()])
         for table in _BY_NAMESPACE:
             place = table.names.index("namespace")
@@ -161,18 +160,18 @@ def _with_clusters(table: Table, rows: Rows, clusters: FileClusters) -> list[Row
     return full
 
 
-def _ranks(topics: Any, position: Mapping[str, int]) -> Any:
-    """Statistics of a topic are better than broker-stats, which cut decimals and lack the active consumer; of two
-    equal kinds the later file is better."""
+def _ranks(topics: Any, ranks: Mapping[str, int]) -> Any:
+    """Of one dump the statistics of a topic are better than broker-stats, which cut decimals and lack the active
+    consumer; of two dumps the later is better, and of two equal kinds the later file."""
     files, kinds = topics["file"].combine_chunks(), topics["kind"].combine_chunks()
-    places = np.array([place_of_file(name, position) for name in files.dictionary.to_pylist()], dtype=np.int64)
+    places = np.array([rank_of_file(name, ranks) for name in files.dictionary.to_pylist()], dtype=np.int64)
     exact = np.array([kind != BROKER_STATS for kind in kinds.dictionary.to_pylist()], dtype=np.int64)
     return pa.array(places[files.indices.to_numpy()] + exact[kinds.indices.to_numpy()] * _EXACT)
 
 
-def place_of_file(name: str, position: Mapping[str, int]) -> int:
-    """The place of a file in reading order; a member of a file of many answers has the place of that file."""
-    return position.get(name, position.get(name.partition(": ")[0], -1))
+def rank_of_file(name: str, ranks: Mapping[str, int]) -> int:
+    """The rank of a file; a member of a file of many answers has that of the file."""
+    return ranks.get(name, ranks.get(whole_file(name), -1))
 
 
 def parts_of_topics(topics: Any, namespaces: Any, count: int) -> NDArray[np.int64]:

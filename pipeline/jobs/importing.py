@@ -22,16 +22,16 @@ from engine.bundles.boundaries import (
 )
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, parse_size
+from engine.views.fleet.options import ALLOW_EMPTY, CLUSTERS, MAX_INPUT
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
-from pipeline.clusters import OPTION as CLUSTERS
 from pipeline.clusters import clusters_by_name, clusters_of_import, given_clusters
-from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers, place_of_file
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers, rank_of_file
 from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, left_out_rows, write_tables
-from pipeline.jobs.options import ALLOW_EMPTY, MAX_INPUT, check_options
+from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, Outcome, refuse_nameless
 from pipeline.reading.contexts import contexts_of, subjects_of
-from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, time_of_files
+from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, last_moment
 from pipeline.reading.rows import BAD, CONTESTED, IMPORT, SUPERSEDED, Row, Rows, quarantine_row
 from pipeline.runs import Draft
 from pipeline.schemas import BROKERS, BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table
@@ -48,12 +48,12 @@ def merge_boundary_lists(working: Tables, files: Sequence[FoundFile]) -> tuple[l
 
     The same list in several answers (bundles, policies) is one list. The count is of the bundles in all lists.
     """
-    position = {file.name: file.position for file in files}
+    ranks = {file.name: file.rank for file in files}
     lists: dict[tuple[str, str], dict[tuple[int, ...], tuple[int, str]]] = {}
     for cluster, namespace, boundaries, file in working.rows(
         BOUNDARY_LISTS, "cluster", "namespace", "boundaries", "file"
     ):
-        place = place_of_file(str(file), position)
+        place = rank_of_file(str(file), ranks)
         known = lists.setdefault((cluster, namespace), {})
         key = tuple(boundaries)
         known[key] = max(known.get(key, (-1, "")), (place, str(file)))
@@ -188,19 +188,18 @@ class _Import:
 
 
 def run(
-    spark: SparkSession, source: Place, target: Place | Draft, options: JobOptions, *, skip: Place | None = None
+    spark: SparkSession, source: Place, target: Place | Draft, options: JobOptions, found: FoundFiles | None = None
 ) -> JobResult:
-    """Read every answer below ``source`` (or one file), except in the folder ``skip`` (OUT), into tables.
+    """Read every answer below ``source`` (or one file) into tables, except in OUT; or those that are ``found`` already.
 
     Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
     cannot be written.
     """
-    sources, limit_bytes = files_to_import(
-        source, skip or (target.root if isinstance(target, Draft) else target), options
-    )
+    limit_bytes = max_input_of(options)
+    sources = found or files_to_import(source, target.root if isinstance(target, Draft) else target, options)
     options.say(f"import: {len(sources.files):,} files found")
     options.watch.expect(files=len(sources.files))
-    when = time_of_files(source, [file.name for file in sources.files])
+    when = last_moment(sources.files)
     with options.writing(JOB, source, target, when, alone=True) as draft:
         this = _Import(spark, sources, draft, limit_bytes)
         _read_all(this, contexts_of(sources.files), given_clusters(options.settings.get(CLUSTERS)))
@@ -217,16 +216,16 @@ def run(
 
 def check_places(source: Place, target: Place, options: JobOptions) -> None:
     """Raise ``InputError`` where there is nothing to import, or an option cannot be used."""
+    max_input_of(options)
     files_to_import(source, target, options)
 
 
-def files_to_import(source: Place, target: Place, options: JobOptions) -> tuple[FoundFiles, int]:
-    """The files to read, and the most bytes one may have. Raises ``InputError``; nothing is written."""
+def files_to_import(source: Place, target: Place, options: JobOptions) -> FoundFiles:
+    """The files to read. Raises ``InputError``; nothing is written."""
     check_options(JOB, options.settings)
     if source.is_dir() and str(target.resolve()) == str(source.resolve()):
         raise InputError(f"{target} is the folder of the answers itself; name another one for the result")
-    limit_bytes = max_input_of(options)
-    return find_answers(source, target), limit_bytes
+    return find_answers(source, target)
 
 
 def max_input_of(options: JobOptions) -> int:
@@ -313,9 +312,9 @@ def _finish(this: _Import) -> Counter[str]:
     known = {(cluster, namespace) for cluster, _, namespace, *_ in bundles}
     reported = bundles_of_reports(this.listed, known)
     draft.write(BUNDLES, sorted(bundles + reported, key=itemgetter(0, 2, 4)))
-    outcomes = ((file.name, file.position, this.files[file.position]) for file in this.sources.files)
-    of = this.clusters.of
-    draft.write(FILES, [(of(name), name, at, each.kind, each.size_bytes, each.outcome) for name, at, each in outcomes])
+    outcomes = ((file, this.files[file.position]) for file in this.sources.files)
+    rows = ((file.name, file.position, one.kind, one.size_bytes, one.outcome, file.moment) for file, one in outcomes)
+    draft.write(FILES, [(this.clusters.of(row[0]), *row) for row in rows])
     _quarantine(this, [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems])
     others = replaced + this.left_out + notices(draft, this.listed)
     if others:

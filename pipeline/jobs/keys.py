@@ -21,10 +21,10 @@ from pipeline.blocks import BLOCKS, WritingTasks, read_by_engine, readers_of
 from pipeline.clusters import ByCluster, Reported, clusters_of_tables, reported
 from pipeline.jobs.keys_folding import LISTS, FoldTraces, KeyRules, ReadTraces, Spaces, send_lists
 from pipeline.jobs.keys_judging import Judge, JudgeAccount, ModeAccount
-from pipeline.jobs.options import OWN, check_options, release_of
+from pipeline.jobs.options import broker_settings, check_options, own_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.consumer_lists import KeyLists, has_key_shared, read_key_consumers
-from pipeline.reading.files import deal, time_of_files
+from pipeline.reading.files import deal, last_moment
 from pipeline.reading.rows import BAD, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, find_traces, has_traces
@@ -55,12 +55,8 @@ _WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, QUA
 
 @dataclass(frozen=True)
 class KeyOptions:
-    """The job's own options: ``modes`` (all), ``top`` (hot keys of each subscription, 20), ``pulsar`` (a release, else
-    the newest that brokers reported), and broker settings by their exact names.
-
-    The consumers come from ``consumers`` (a number, or names with commas, for every subscription), ``consumers-from``
-    (a file), or ``tables`` (an import; default: the tables under OUT). ``given`` are the first two, and ``problems``
-    rows of the quarantine about them.
+    """``given`` are the consumers that options name, ``problems`` rows of the quarantine about them; others come from
+    ``tables``.
     """
 
     policies: tuple[KeyPolicy, ...]
@@ -74,9 +70,9 @@ class KeyOptions:
 def read_options(given: Mapping[str, str], target: Place | Tables, setting: Setting | None = None) -> KeyOptions:
     """Read the options; ``setting`` looks up those of Spark. Raises ``InputError`` for a bad value."""
     check_options(JOB, given)
-    own = {name: value for name, value in given.items() if name in OWN[JOB]}
+    own = own_options(JOB, given)
     tables = tables_at(place_of(own["tables"], setting).absolute()) if "tables" in own else tables_if_there(target)
-    settings = {name: value for name, value in given.items() if name not in own}
+    settings = broker_settings(JOB, given)
 
     def rules_of(known: Reported, cluster: str) -> KeyRules:
         shown = known.inferred.get(cluster)
@@ -125,7 +121,7 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
         pieces, problems = find_traces(traces, target.root if isinstance(target, Draft) else target)
         clusters = clusters_of_tables(asked.tables)
         pieces = [replace(piece, cluster=clusters.of(piece.name)) for piece in pieces]
-    when = asked.tables.snapshot_time or (traces and time_of_files(traces, {piece.name for piece in pieces})) or None
+    when = asked.tables.snapshot_time or last_moment(pieces)
     with options.writing(JOB, source, target, when) as draft:
         quarantine = [quarantine_row(problem, "key_events", 0, BAD) for problem in problems]
         this = _Keys(spark, draft, asked, [*quarantine, *asked.problems])

@@ -31,7 +31,7 @@ from pipeline.runs import Parts
 from pipeline.schemas import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_SLOTS, KEY_SPREADS, QUARANTINE
 
 _SENT: Final = (FOLDED, HOTTEST, LISTS)
-_ADVICE: Final = "name them with consumers=, consumers-from= or tables="
+_ADVICE: Final = "name them with --consumers, --consumers-from or --tables"
 
 
 class ModeAccount(msgspec.Struct):
@@ -194,7 +194,7 @@ class _Part:
         listed, count = self.lists.get(space, (None, 0))
         if count > 1:
             reason = f"its topics have {count:,} different lists of consumers; that of the first topic by name is used"
-            self._note(space, reason, "name the consumers that are meant with consumers-from=")
+            self._note(space, reason, "name the consumers that are meant with --consumers-from")
         return listed if listed is not None else given.get(("", subscription), given.get(("", "")))
 
     def _note(self, space: str, sentence: str, advice: str = _ADVICE) -> None:

@@ -10,11 +10,10 @@ from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
 from pipeline.clusters import ByCluster, Reported, reported
-from pipeline.jobs.options import LOAD_MANAGERS, OWN, check_options, release_of
+from pipeline.jobs.options import LOAD_MANAGERS, broker_settings, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.answers import LOAD_MANAGER
 from pipeline.reading.consumer_lists import has_key_shared
-from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.runs import Draft
 from pipeline.schemas import (
     ANSWERS,
@@ -29,13 +28,8 @@ from pipeline.schemas import (
 )
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
-from pipeline.transforms.bundle_topics import (
-    NAMESPACE,
-    by_namespace,
-    mixed_producers,
-)
+from pipeline.transforms.bundle_topics import by_namespace, mixed_producers
 from pipeline.transforms.findings import (
-    CausePlan,
     cause_linter,
     failover_findings,
     findings_table,
@@ -44,6 +38,7 @@ from pipeline.transforms.findings import (
     producer_findings,
     row_linter,
 )
+from pipeline.transforms.namespace_answers import NamespaceAnswers, answers_by_namespace
 from pipeline.transforms.subscriptions import failover_cases, key_cases
 
 if TYPE_CHECKING:
@@ -55,8 +50,7 @@ JOB: Final = "lint"
 def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Write ``findings`` from the tables of an import under ``source``.
 
-    Options: ``pulsar`` (a release; default: the one that all brokers reported), ``load-manager`` (modular, simple or
-    extensible), and broker settings by their exact names. Raises ``InputError`` for a missing table or a bad option.
+    Raises ``InputError`` for a missing table or a bad option.
     """
     tables = tables_at(source)
     worlds = worlds_of(tables, options.settings)
@@ -78,7 +72,7 @@ def worlds_of(source: Tables, given: Mapping[str, str]) -> ByCluster[World]:
     """The settings, release and load manager of each cluster. Raises ``InputError`` for an unknown one."""
     check_options(JOB, given)
     release = release_of(given)
-    settings = {name: value for name, value in given.items() if name not in OWN[JOB]}
+    settings = broker_settings(JOB, given)
     manager = next((name for name in LOAD_MANAGERS if name == given.get("load-manager")), None)
 
     def world(known: Reported, cluster: str) -> World:
@@ -115,14 +109,9 @@ def _namespace_findings(spark: SparkSession, source: Tables, worlds: ByCluster[W
 
 
 def _causes(spark: SparkSession, source: Tables, worlds: ByCluster[World]) -> DataFrame:
-    """Findings about the moment of the answers that the import kept; a namespace of a cluster is in one task."""
-    from pyspark.sql import functions as fn  # noqa: PLC0415
-
-    everywhere = source.rows(ANSWERS, "cluster", "file", "body", filters=[("namespace", "=", EVERYWHERE)])
-    rows = source.load(spark, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
-    sorted_rows = rows.repartition(*NAMESPACE).sortWithinPartitions(*NAMESPACE, "file")
-    plan = CausePlan(tuple(sorted(everywhere)), worlds)
-    return sorted_rows.mapInArrow(cause_linter(plan), FINDINGS.ddl)
+    """Findings about the moment of the answers that the import kept."""
+    rows = answers_by_namespace(source.load(spark, ANSWERS))
+    return rows.mapInArrow(cause_linter(worlds, NamespaceAnswers.of(source)), FINDINGS.ddl)
 
 
 def _summary(draft: Draft, worlds: ByCluster[World]) -> dict[str, Any]:

@@ -15,30 +15,20 @@ from engine.failover.bulk_policies import policies_of
 from engine.input import parse_size
 from engine.keyshared.policies import key_policies_of
 from engine.views.brokers.view import PLACEMENTS, SHEDDERS
-from pipeline.clusters import OPTION as CLUSTERS
+from engine.views.fleet.options import (
+    ALLOW_EMPTY,
+    BACKFILL,
+    CLUSTERS,
+    EVERY,
+    IN_RUN,
+    KEEP,
+    MAX_INPUT,
+    ONCE,
+    RUN,
+    names_of,
+)
 from pipeline.clusters import given_clusters
 
-MAX_INPUT: Final = "max-input"
-ALLOW_EMPTY: Final = "allow-empty"
-"""Whether an import of nothing is a result; else it is refused, and the earlier result stays."""
-KEEP: Final = "keep"
-"""How many of the newest runs stay in OUT; without it all do."""
-BACKFILL: Final = "backfill"
-"""Whether the run that is the latest now remains it."""
-OF_RUN: Final = (KEEP, BACKFILL)
-"""Options of ``run`` itself."""
-OWN: Final[Mapping[str, tuple[str, ...]]] = {
-    "import": (CLUSTERS, MAX_INPUT, ALLOW_EMPTY),
-    "assign": ("policies", "add", "kill", "consumers-from", "flag", "pulsar"),
-    "keys": ("modes", "top", "consumers", "consumers-from", "tables", "pulsar"),
-    "bundles": ("listed", "pulsar"),
-    "lint": ("pulsar", "load-manager"),
-    "balance": ("cycles", "shedder", "placement", "seed", CLUSTERS, "pulsar", MAX_INPUT),
-    "scalable": (),
-    "report": ("top",),
-    "watch": (CLUSTERS, "every", "files", "flag", KEEP, "pulsar", MAX_INPUT),
-}
-"""Job -> the options that are its own; those below take broker settings by their exact names as well."""
 SETTINGS_OF: Final[Mapping[str, Collection[str]]] = {
     "keys": DEFAULTS,
     "bundles": DEFAULTS,
@@ -46,28 +36,37 @@ SETTINGS_OF: Final[Mapping[str, Collection[str]]] = {
     "balance": LOAD_SETTING_DEFAULTS,
 }
 """Job -> the broker settings that it takes, by their exact names."""
-IN_RUN: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "scalable", "report")
-"""The jobs of ``run``, in their order."""
 LOAD_MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
 SPARK: Final = "spark."
+_BOOLEAN: Final = ("true", "false")
 
 
 def known_to(job: str) -> tuple[str, ...]:
     """Every option that a job takes.
 
     >>> known_to("watch")
-    ('clusters', 'every', 'files', 'flag', 'keep', 'pulsar', 'max-input')
+    ('clusters', 'max-input', 'keep', 'flag', 'pulsar', 'every', 'once')
     """
-    if job == "run":
+    if job == RUN:
         settings = dict.fromkeys(name for known in SETTINGS_OF.values() for name in known)
         of_jobs = (f"{own}.{name}" for own in IN_RUN for name in known_to(own))
-        return ("pulsar", CLUSTERS, *OF_RUN, *settings, *of_jobs)
-    return (*OWN[job], *SETTINGS_OF.get(job, ()))
+        return (*names_of(RUN), *settings, *of_jobs)
+    return (*names_of(job), *SETTINGS_OF.get(job, ()))
+
+
+def own_options(job: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Those of the options that are the job's own; the others are broker settings."""
+    return {name: value for name, value in given.items() if name in names_of(job)}
+
+
+def broker_settings(job: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Those of the options that are broker settings by their exact names."""
+    return {name: value for name, value in given.items() if name not in names_of(job)}
 
 
 def _words(job: str) -> str:
-    own = ("pulsar", CLUSTERS, *OF_RUN, "JOB.OPTION") if job == "run" else OWN[job]
-    settings = ("broker settings",) if job in (*SETTINGS_OF, "run") else ()
+    own = (*names_of(job), *(["JOB.OPTION"] if job == RUN else []))
+    settings = ("broker settings",) if job in (*SETTINGS_OF, RUN) else ()
     return ", ".join((*own, *settings, "and spark.*" if own or settings else "spark.*"))
 
 
@@ -101,7 +100,7 @@ def check_options(job: str, settings: Mapping[str, str]) -> None:
     """
     check_names(job, settings)
     for name, value in settings.items():
-        own = name.partition(".")[2] if job == "run" and name.partition(".")[0] in IN_RUN else name
+        own = name.partition(".")[2] if job == RUN and name.partition(".")[0] in IN_RUN else name
         check = _CHECKS.get(own)
         if check is not None:
             check(value)
@@ -143,7 +142,7 @@ def _number(name: str, low: int, high: int) -> Callable[[str], None]:
 
 _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "pulsar": lambda value: release_of({"pulsar": value}),
-    "flag": _one_of("flag", ("true", "false")),
+    "flag": _one_of("flag", _BOOLEAN),
     "load-manager": _one_of("load-manager", LOAD_MANAGERS),
     "policies": policies_of,
     "modes": key_policies_of,
@@ -152,12 +151,13 @@ _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "seed": _number("seed", 0, 2**31 - 1),
     "shedder": _one_of("shedder", SHEDDERS),
     "placement": _one_of("placement", PLACEMENTS),
-    ALLOW_EMPTY: _one_of(ALLOW_EMPTY, ("true", "false")),
+    ALLOW_EMPTY: _one_of(ALLOW_EMPTY, _BOOLEAN),
     CLUSTERS: given_clusters,
     KEEP: _number(KEEP, 1, 10_000),
-    BACKFILL: _one_of(BACKFILL, ("true", "false")),
-    "every": _number("every", 1, 10**6),
-    "files": _number("files", 1, 10**9),
+    BACKFILL: _one_of(BACKFILL, _BOOLEAN),
+    EVERY: _number(EVERY, 1, 10**6),
+    ONCE: _one_of(ONCE, _BOOLEAN),
+    "listed": _one_of("listed", _BOOLEAN),
     MAX_INPUT: lambda value: _refused(parse_size(value)),
 }
 """Option -> the check that raises ``InputError`` for a bad value."""

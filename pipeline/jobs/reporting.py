@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -26,17 +27,18 @@ from engine.views.fleet.summary import (
     KeyModeTotals,
     NextUnload,
     NowTotals,
-    PartialSum,
     PolicyTotals,
     QuarantineCount,
     Records,
     ScalableTotals,
     WorstBroker,
     WorstBundle,
+    WorstFinding,
     WorstNamespace,
     WorstScalableTopic,
     WorstSubscription,
     summary_text,
+    unknown_of,
 )
 from pipeline.clusters import Reported, reported
 from pipeline.jobs.options import check_options
@@ -70,7 +72,6 @@ from pipeline.transforms.worst import (
     RATES,
     SIZES,
     TO_SPLIT,
-    exact_sum,
     failover_units,
     key_units,
     traffic_of,
@@ -82,8 +83,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "report"
-_SUMMED: Final = (*RATES, *SIZES, "partitioned_topics")
-_OF_GROUPS: Final = ("topics", "msg_rate_in", "msg_rate_out", *SIZES)
+_OF_GROUPS: Final = ("msg_rate_in", "msg_rate_out", *SIZES)
 _MOST_TENANTS: Final = 1_000
 _JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "scalable")
 _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
@@ -92,8 +92,7 @@ _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
 def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, options: JobOptions) -> JobResult:
     """Summarize the tables under ``source``; those of an import are required, the others optional.
 
-    The option ``top`` limits how many rows of each kind go into ``summary.json`` (20). Raises ``InputError`` for a
-    missing table or a bad option.
+    Raises ``InputError`` for a missing table or a bad option.
     """
     check_options(JOB, options.settings)
     top = int(options.settings.get("top", "20"))
@@ -167,10 +166,18 @@ class _Report:
             worst_scalable_topics=tuple(self._first(self._source, SCALE_FORECAST, WorstScalableTopic, top)),
             worst_bundles=self._bundles(top),
             findings=self._findings(),
+            worst_findings=tuple(self._first(self._source, FINDINGS, WorstFinding, top)),
             quarantine=self._quarantine(),
             groups=self._groups(),
             tables=dict(sorted(tables.items())),
         )
+
+    @cached_property
+    def _spaces(self) -> list[dict[str, Any]]:
+        """The rows of ``worst_namespaces``, once they are written."""
+        names = (*RATES, *SIZES)
+        counts = ("cluster", "namespace", "topics", "partitioned_topics", "subscriptions")
+        return list(self._draft.records(WORST_NAMESPACES, *counts, *names, *map(unknown_of, names)))
 
     def _totals(self, tables: dict[str, int]) -> FleetTotals:
         """The totals, as sums over the namespaces that ``write_worst`` wrote."""
@@ -179,13 +186,13 @@ class _Report:
             listed = self._frame(LISTED).where("not is_parent").select("cluster", "topic").distinct()
             listed_only = listed.join(self._frame(TOPICS), ["cluster", "topic"], "left_anti").count()
         named = self._frame(TOPICS).select("cluster", "broker").where("broker is not null").distinct().collect()
-        spaces = [*self._draft.rows(WORST_NAMESPACES, "topics", "subscriptions", *_SUMMED)]
-        sums = {name: _known_sum([row[at] for row in spaces]) for at, name in enumerate(_SUMMED, start=2)}
+        spaces = self._spaces
         return FleetTotals(
             topics=tables[TOPICS.name],
             subscriptions=tables[SUBSCRIPTIONS.name],
-            namespaces=sum(topics > 0 for topics, *_ in spaces),
-            subscription_names=sum(names for _, names, *_ in spaces),
+            partitioned_topics=sum(space["partitioned_topics"] for space in spaces),
+            namespaces=sum(space["topics"] > 0 for space in spaces),
+            subscription_names=sum(space["subscriptions"] for space in spaces),
             listed_only=listed_only,
             consumers=tables.get(CONSUMERS.name, 0),
             publishers=tables.get(PUBLISHERS.name, 0),
@@ -193,28 +200,18 @@ class _Report:
             # Statistics name brokers that saved no load report.
             brokers=len({*map(tuple, named), *self._source.rows(BROKERS, "cluster", "broker")}),
             bundles=tables.get(BUNDLE_LOADS.name, 0) or tables.get("bundles", 0),
-            partial=self._partial([name for name, value in sums.items() if value is None]),
-            **sums,
+            **_sums(spaces, (*RATES, *SIZES)),
         )
-
-    def _partial(self, names: Sequence[str]) -> dict[str, PartialSum]:
-        """What is known of sums in which topics lack a number."""
-        from pyspark.sql import functions as fn  # noqa: PLC0415
-
-        if not names:
-            return {}
-        columns = [column for name in names for column in (exact_sum(name), fn.count_if(fn.col(name).isNull()))]
-        values = self._frame(TOPICS).select(*columns).collect()[0]
-        return {name: PartialSum(values[2 * at], values[2 * at + 1]) for at, name in enumerate(names)}
 
     def _groups(self) -> tuple[GroupTotals, ...]:
         """Clusters, and the tenants with most topics."""
-        rows: dict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
-        for cluster, namespace, *numbers in self._draft.rows(WORST_NAMESPACES, "cluster", "namespace", *_OF_GROUPS):
-            rows[cluster, ""].append(tuple(numbers))
-            rows[cluster, namespace.partition("/")[0]].append(tuple(numbers))
+        rows: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+        for space in self._spaces:
+            rows[space["cluster"], ""].append(space)
+            rows[space["cluster"], space["namespace"].partition("/")[0]].append(space)
         groups = [
-            GroupTotals(*key, *map(_known_sum, zip(*numbers, strict=True))) for key, numbers in sorted(rows.items())
+            GroupTotals(*key, topics=sum(space["topics"] for space in own), **_sums(own, _OF_GROUPS))
+            for key, own in sorted(rows.items())
         ]
         tenants = sorted((group for group in groups if group.tenant), key=lambda group: -group.topics)
         return (*(group for group in groups if not group.tenant), *tenants[:_MOST_TENANTS])
@@ -246,8 +243,8 @@ class _Report:
         self, tables: Tables, table: Table, kind: Any, top: int, only: tuple[str, str, object] | None = None
     ) -> list[Any]:
         """The first rows that pass the filter ``only``; Spark names the parts of a sorted result in its order."""
-        rows = tables.rows(table, *table.names, filters=[only] if only else None)
-        return [msgspec.convert(dict(zip(table.names, row, strict=True)), kind) for row in islice(rows, top)]
+        rows = tables.records(table, filters=[only] if only else None)
+        return [msgspec.convert({**row, "unknown": _unknown(row)}, kind) for row in islice(rows, top)]
 
     def _bundles(self, top: int) -> tuple[WorstBundle, ...]:
         names = ("cluster", "bundle", "broker", "topics", "outcome", "reason", *RATES)
@@ -272,11 +269,22 @@ class _Report:
         )
 
 
-def _known_sum(values: Sequence[Any]) -> Any:
-    """The sum, the same in every order; None where one is unknown."""
-    if None in values:
-        return None
-    return math.fsum(values) if any(isinstance(value, float) for value in values) else sum(values)
+def _unknown(row: Mapping[str, Any]) -> dict[str, int]:
+    return {name: row[unknown_of(name)] for name in row if row.get(unknown_of(name))}
+
+
+def _sums(spaces: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[str, Any]:
+    """Sums over rows of ``worst_namespaces``, the same in every order, and of how many topics each is ``unknown``."""
+    topics = sum(space["topics"] for space in spaces)
+    sums: dict[str, Any] = {"unknown": {}}
+    for name in names:
+        lacking = sum(space[unknown_of(name)] for space in spaces)
+        known = [space[name] for space in spaces if space[name] is not None]
+        total = math.fsum(known) if name in RATES else sum(known)
+        sums[name] = None if lacking and lacking == topics else total
+        if lacking:
+            sums["unknown"][name] = lacking
+    return sums
 
 
 def _badness(bundle: WorstBundle) -> tuple[object, ...]:

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from engine.views.fleet.options import BACKFILL, KEEP
 from engine.views.fleet.runs import Manifest
 from pipeline.failures import failure_of
-from pipeline.jobs.options import BACKFILL, KEEP
 from pipeline.progress import Watch
 from pipeline.runs import Draft, new_run
 from pipeline.stamps import new_run_id

@@ -15,10 +15,8 @@ from engine.names import namespace_of
 from engine.views.scalable.figures import figures_of
 from engine.views.scalable.model import ScalableView
 from engine.views.scalable.view import last_views
-from pipeline.batches import whole_groups
 from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.reading.rows import Row
 from pipeline.runs import Draft, Parts
 from pipeline.schemas import ANSWERS, FILES, SCALE_FORECAST, SEGMENT_CONSUMERS, SEGMENTS
@@ -26,7 +24,7 @@ from pipeline.sink import NoAccount, write_by_engine
 from pipeline.stamps import time_of
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
-from pipeline.transforms.bundle_topics import NAMESPACE
+from pipeline.transforms.namespace_answers import NamespaceAnswers, answers_by_namespace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,8 +39,6 @@ _ORDER: Final = {
     SEGMENT_CONSUMERS: ("cluster", "topic", "subscription", "consumer", "segment"),
     SCALE_FORECAST: ("-stuck", "-unattached", "-blocked", "-idle", "-score", "cluster", "topic"),
 }
-ANSWERS_TOGETHER: Final = 64
-"""Answers in one table: few, since one about a topic of many segments can have some MB."""
 
 
 def has_scalable_topics(tables: Tables) -> bool:
@@ -62,11 +58,10 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
         files = tables.load(spark, FILES).where(fn.col("kind").isin(_KINDS)).select("cluster", "file")
-        answers = tables.load(spark, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
-        rows = answers.join(fn.broadcast(files), ["cluster", "file"], "left_semi")
-        rows = rows.repartition(*NAMESPACE).sortWithinPartitions(*NAMESPACE, "file")
-        everywhere = tables.rows(ANSWERS, "cluster", "file", "body", filters=[("namespace", "=", EVERYWHERE)])
-        write_by_engine(rows, draft, ScalableWork(tuple(sorted(everywhere))), NoAccount, aside=_ORDER)
+        rows = answers_by_namespace(
+            tables.load(spark, ANSWERS).join(fn.broadcast(files), ["cluster", "file"], "left_semi")
+        )
+        write_by_engine(rows, draft, ScalableWork(NamespaceAnswers.of(tables)), NoAccount, aside=_ORDER)
         for table, order in _ORDER.items():
             if draft.working.has(table):
                 draft.write_sorted(table, order)
@@ -92,20 +87,14 @@ def _totals(rows: Iterable[Row]) -> dict[str, float | None]:
 
 @dataclass(frozen=True)
 class ScalableWork:
-    """The answers about all namespaces, with their cluster and file: they have the settings of brokers."""
+    """The work of a task on rows of ``answers_by_namespace``."""
 
-    everywhere: Sequence[tuple[str, str, bytes]]
+    answers: NamespaceAnswers
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> NoAccount:
-        for table in whole_groups(batches, NAMESPACE, rows_together=ANSWERS_TOGETHER):
-            answers: dict[tuple[str, str], list[AnswerFile]] = {}
-            for row in table.select(["cluster", "namespace", "file", "body"]).to_pylist():
-                place = row["cluster"], row["namespace"]
-                answers.setdefault(place, []).append(AnswerFile(row["file"], row["body"]))
-            for (cluster, namespace), files in answers.items():
-                shared = [AnswerFile(name, body) for own, name, body in self.everywhere if own == cluster]
-                for written, rows in rows_of(cluster, namespace, [*files, *shared]).items():
-                    parts.write(written, written.columns_of(rows))
+        for cluster, namespace, files in self.answers.groups(batches):
+            for written, rows in rows_of(cluster, namespace, files).items():
+                parts.write(written, written.columns_of(rows))
         return NoAccount()
 
 

@@ -1,52 +1,36 @@
-"""The job ``watch``: dumps that arrive in a folder become the tables of an import, with a history of imbalance.
+"""The job ``watch``: each time there are new answers in a folder, the newest of each become a run, with histories.
 
-Spark's checkpoint records which files belong to which batch. A batch is a run: it has its number and is published in
-one step, so a batch that Spark repeats after a crash is recognised and skipped: every file counts exactly once, and
-readers of the tables (DuckDB, pyarrow, the dashboard) see whole batches only.
+A run reads all answers that count, so its tables are those of an import of them, whatever came before. What was read is
+in its table of files; nothing else is kept between runs, and one that is killed has changed nothing.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import logging
-import os
-import uuid
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
 
-import msgspec
-
-from engine.errors import InputError, RingsideError
-from engine.views.fleet.runs import RUNS
-from pipeline.clusters import OPTION as CLUSTERS
-from pipeline.jobs import job_called
-from pipeline.jobs.options import ALLOW_EMPTY, KEEP, MAX_INPUT, check_options
-from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.jobs.watch_merging import (
-    HISTORIES,
-    MERGED,
-    broker_rows,
-    imbalance_rows,
-    merge,
-    moments_in_use,
-)
-from pipeline.reading.contexts import contexts_of, moment_in_name_ms, without_moments
-from pipeline.reading.files import ANSWER_SUFFIXES, FoundFile
+from engine.errors import InputError
+from engine.views.fleet.options import ALLOW_EMPTY, CLUSTERS, EVERY, EVERY_S, KEEP, MAX_INPUT, ONCE
+from pipeline.jobs import importing, job_called
+from pipeline.jobs.options import check_options
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.files import FoundFile, FoundFiles, find_answers, last_moment, whole_file, without_moments
 from pipeline.reading.rows import BAD
 from pipeline.runs import Draft
 from pipeline.schemas import (
     BROKER_HISTORY,
+    EVERY_TABLE,
     FILES,
     IMBALANCE_HISTORY,
     QUARANTINE,
     SUBSCRIPTION_LOADS,
+    TOPICS,
     Table,
 )
 from pipeline.stamps import new_run_id, stamped_frame
@@ -57,292 +41,168 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "watch"
-OWN: Final = ".watch"
-"""The hidden folder under OUT: Spark's checkpoint."""
 JSON: Final = f"{JOB}.json"
-_STATE: Final = "watch_state.json"
 _KEPT: Final = "2"
-"""Of the runs of batches, the newest two stay by default: somebody may be reading the last but one."""
+"""The newest two runs stay by default: somebody may be reading the last but one."""
 _MOST_PARTS: Final = 64
 """A history with so many parts is written anew as one."""
-_ANY_AGE: Final = "36500d"
-_SCHEMA: Final = "path string, modificationTime timestamp, length bigint, content binary"
-_GLOB: Final = "*.{" + ",".join(suffix[1:] for suffix in ANSWER_SUFFIXES) + "}"
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
-class State(msgspec.Struct):
-    """What a run has to know of the batches before it; published with the tables of a batch."""
-
-    batch: int = -1
-    """The number of the last published batch."""
-    query: str | None = None
-    """Spark's name of the checkpoint."""
-    latest: dict[str, int] = {}
-    """The moment of the latest dump of each thing (``Dump.thing``)."""
-    moments: dict[str, int] = {}
-    """The moment of each file that has rows in the tables."""
-
-
-def check_places(source: Path, target: Path, options: JobOptions) -> None:
+def check_places(source: Place, target: Place, options: JobOptions) -> None:
     """Raise ``InputError`` for a missing folder, a result inside it, or a bad option."""
     check_options(JOB, options.settings)
     if not source.is_dir():
         raise InputError(f"{source} is not a folder; name the folder in which dumps arrive")
-    if target.resolve().is_relative_to(source.resolve()):
+    if target.resolve().is_relative_to(source.resolve()):  # type: ignore[arg-type]  # of one kind, or it is not
         raise InputError(f"{target} is inside {source}; put the result elsewhere, or it would be read as a dump")
 
 
-def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
-    """Import every new answer below ``source``.
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+    """Make a run whenever there are new answers below ``source``, until stopped, or with the option ``once`` of what is
+    there now.
 
-    The options: ``every`` (seconds between looks at the folder, until stopped; default: once), ``files`` (the most in
-    one batch, 1000), ``keep`` (runs of batches, 2), ``flag`` and ``pulsar`` as for ``assign``, ``max-input`` as for
-    ``import``.
-
-    Files must appear whole and under a new name: write them elsewhere on the same disk, then rename them into the
-    folder. A file that is written again under its old name is reported and not imported again. Raises ``InputError``
-    for a missing folder, a result inside it or tables of another release, ``RingsideError`` when the checkpoint under
-    ``target`` belongs to other tables.
+    Of the answers whose paths differ in nothing but times the newest one counts, so it has to stay until there is a
+    newer one; where it is damaged, those before it count as well. Files must appear whole: write them elsewhere on the
+    same disk, then rename them into the folder. Raises ``InputError`` where there is none to begin with.
     """
-    own = target / OWN
-    own.mkdir(parents=True, exist_ok=True)
-    # Two runs at once would share a checkpoint.
-    with _alone(own / ".lock", target):
-        this = _Watch(spark, source.resolve(), target, options)
-        this.check_checkpoint()
-        this.check_tables()
-        _take_in(this, own / "checkpoint")
-        tables = this.current()
-        if JSON not in tables.documents:
-            raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}")
-        written_anew = this.written_anew()
-        if written_anew:
-            names = ", ".join(written_anew[:3]) + (", …" if len(written_anew) > 3 else "")
-            reason = f"{len(written_anew):,} files changed after they were imported ({names})"
-            options.say(f"watch: {reason}; they are not imported again: a new dump needs a new name")
+    this = _Watch(spark, source, target, options)
+    this.look()
+    if options.settings.get(ONCE) != "true":
+        every_s = int(options.settings.get(EVERY, EVERY_S))
+        options.say(f"watch: looking every {every_s} s")
+        while True:
+            time.sleep(every_s)
+            this.look()
+    tables = tables_if_there(target)
+    if JSON not in tables.documents:
+        find_answers(source, target)
     return JobResult(JOB, json.loads(tables.documents[JSON]))
-
-
-@contextmanager
-def _alone(lock: Path, target: Path) -> Iterator[None]:
-    """Hold a lock for the length of a ``with``. Raises ``RingsideError`` when another process has it."""
-    with lock.open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as fault:
-            raise RingsideError(f"another watch is writing to {target}; wait until it ends") from fault
-        yield
-
-
-def _take_in(this: _Watch, checkpoint: Path) -> None:
-    given = this.options.settings
-    reader = this.spark.readStream.format("binaryFile").schema(_SCHEMA).option("recursiveFileLookup", "true")
-    reader = reader.option("pathGlobFilter", _GLOB).option("maxFilesPerTrigger", int(given.get("files", "1000")))
-    # By default Spark silently skips files that are a week older than the newest.
-    reader = reader.option("maxFileAge", _ANY_AGE)
-    # Only the names are selected, so no file is read before the import reads it.
-    writer = reader.load(str(this.source)).select("path").writeStream.foreachBatch(this.take)
-    writer = writer.option("checkpointLocation", str(checkpoint))
-    every = {"processingTime": f"{given['every']} seconds"} if "every" in given else {"availableNow": True}
-    # A failure of a batch is reported in one sentence at the end, so Py4J need not log it too.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    with spark_faults(JOB):
-        query = writer.trigger(**every).start()
-        try:
-            query.awaitTermination()
-        finally:
-            with suppress(Exception):
-                query.stop()
-
-
-def _state(tables: Tables) -> State:
-    """The state after the last published batch."""
-    return msgspec.json.decode(tables.documents.get(_STATE, b"{}"), type=State)
 
 
 @dataclass
 class _Watch:
-    """One run; Spark calls ``take`` for each batch, and again for a batch whose end it did not record."""
-
     spark: SparkSession
-    source: Path
-    target: Path
+    source: Place
+    target: Place
     options: JobOptions
+    _seen: FoundFiles | None = None
 
-    @property
-    def clusters(self) -> str:
-        """The option of every import; by default all dumps are of one cluster, whatever their folders."""
-        return self.options.settings.get(CLUSTERS, "one")
-
-    def current(self) -> Tables:
-        """The tables of the last published batch; none before the first."""
-        return tables_if_there(self.target)
-
-    def check_checkpoint(self) -> None:
-        """Raise ``RingsideError`` when there are tables but not the checkpoint that belongs to them."""
-        tables = self.current()
-        state = _state(tables)
-        if tables.paths and (state.batch < 0 or state.query != self._query()):
-            reason = f"the checkpoint in {self.target / OWN} is not the one its tables were made with"
-            raise RingsideError(f"{reason}; watch into a new folder, or every file would count again")
-
-    def check_tables(self) -> None:
-        """Raise ``InputError`` when new dumps cannot be merged into the tables that are there."""
-        try:
-            self.current().sizes(*MERGED, *HISTORIES)
-        except InputError as fault:
-            reason = f"this release cannot continue the tables in {self.target}: {fault}"
-            raise InputError(f"{reason}; watch into a new folder") from fault
-
-    def _query(self) -> str | None:
-        path = self.target / OWN / "checkpoint" / "metadata"
-        return str(json.loads(path.read_bytes())["id"]) if path.exists() else None
-
-    def written_anew(self) -> list[str]:
-        """Imported files that were written again since; Spark knows a file by its name only."""
-        tables = self.current()
-        since = (self.target / RUNS / f"{tables.run_id}.json").stat().st_mtime_ns
-        changed: list[str] = []
-        for (name,) in tables.rows(FILES, "file"):
-            with suppress(OSError):
-                if (self.source / name).stat().st_mtime_ns > since:
-                    changed.append(name)
-        return sorted(changed)
-
-    def take(self, rows: DataFrame, batch: int) -> None:
-        """Merge one batch of files into the tables, unless it is in them already."""
-        tables = self.current()
-        state = _state(tables)
-        if state.batch >= batch:
+    def look(self) -> None:
+        """Make a run of each moment that is new, the oldest first."""
+        with suppress(InputError):  # there is none yet
+            found = find_answers(self.source, self.target)
+            if found == self._seen:
+                return
+            self._seen = found
+        if self._seen is None:
             return
-        arrived = sorted(unquote(urlsplit(row.path).path) for row in rows.collect())
-        paths = [path for path in arrived if Path(path).exists()]
-        if len(paths) < len(arrived):
-            self.options.say(f"watch: {len(arrived) - len(paths):,} files were gone before they could be read")
-        if not paths:
-            return
-        rounds = rounds_of(dumps_of(paths, self.source), state.latest)
-        late = sum(len(part.dumps) for part in rounds if part.late)
-        if late:
-            self.options.say(
-                f"watch: {late:,} files are older than the answers known so far; they count in the history only"
-            )
-        self._publish(batch, rounds, tables, state)
-        self.options.say(f"watch: batch {batch} of {len(paths):,} files is in place")
+        read: dict[str, datetime] = {}
+        for name, moment in tables_if_there(self.target).rows(FILES, "file", "moment"):
+            thing = without_moments(name)
+            read[thing] = max(moment or _LONG_AGO, read.get(thing, _LONG_AGO))
+        for files in rounds_of(self._seen.files, read):
+            self._take(replace(self._seen, files=files))
 
-    def _publish(self, batch: int, rounds: Sequence[Round], before: Tables, state: State) -> None:
-        """Write the run of a batch: the tables before it, into which its rounds are merged one after another."""
-        settings = {KEEP: _KEPT, **self.options.settings}
-        own = replace(self.options, run_id=new_run_id(), settings=settings)
-        moments, latest = state.moments, state.latest
-        with own.writing(JOB, self.source, self.target, alone=True) as draft:
-            draft.adopt(before)
-            for round_ in rounds:
-                fresh = self._import(round_.dumps, draft)
-                moments |= {dump.name: dump.moment_ms for dump in round_.dumps}
-                merge(self.spark, draft, fresh, moments, late=round_.late)
-                when = datetime.fromtimestamp(round_.moment_ms / 1000, UTC)
-                brokers = broker_rows(self.spark, batch, fresh if round_.late else draft)
-                _append(draft, BROKER_HISTORY, brokers, when)
-                if not round_.late:
-                    draft.snapshot_time = max(when, draft.snapshot_time or when)
-                    self._run("assign", draft, draft, "flag", "pulsar", policies="pulsar")
-                    _append(draft, IMBALANCE_HISTORY, imbalance_rows(self.spark, batch, draft), when)
-                    latest |= {dump.thing: dump.moment_ms for dump in round_.dumps}
-            if not draft.has(SUBSCRIPTION_LOADS):
-                self._run("assign", draft, draft, "flag", "pulsar", policies="pulsar")
-            draft.fill(*HISTORIES)
-            self._report(draft)
-            rows_written = draft.sizes(*MERGED, *HISTORIES)
-            draft.write_json(JSON, {"job": JOB, "batches": batch + 1, "tables": rows_written})
-            state = State(batch, self._query(), latest, moments_in_use(self.spark, draft, moments))
-            draft.documents[_STATE] = msgspec.json.encode(state)
+    def _take(self, found: FoundFiles) -> None:
+        """Publish a run of these files."""
+        last = tables_if_there(self.target)
+        batch = json.loads(last.documents[JSON])["batches"] if JSON in last.documents else 0
+        own = replace(self.options, run_id=new_run_id(), settings={KEEP: _KEPT, **self.options.settings})
+        when = last_moment(found.files)
+        with own.writing(JOB, self.source, self.target, when, alone=True) as draft:
+            self._import(draft, found)
+            bad = {whole_file(file) for file, kind in draft.counts(QUARANTINE, "file", "kind") if kind == BAD}
+            spoilt = {without_moments(file) for file in bad}
+            before = [name for (name,) in last.rows(FILES, "file") if without_moments(name) in spoilt]
+            if more := self._still_there(before, found.files):
+                # What a damaged answer lacks may be there nevertheless.
+                self._import(draft, replace(found, files=_in_order([*found.files, *more])))
+            self._run("assign", draft, "flag", "pulsar", policies="pulsar")
+            history = {BROKER_HISTORY: broker_rows(self.spark, batch, draft),
+                       IMBALANCE_HISTORY: imbalance_rows(self.spark, batch, draft)}  # fmt: skip
+            for table, rows in history.items():
+                draft.paths[table.name] = [*last.paths.get(table.name, ())]
+                _append(draft, table, stamped_frame(rows, when))
+            self._run("report", draft)
+            sizes = draft.sizes(*(table for table in EVERY_TABLE if draft.has(table)))
+            draft.write_json(JSON, {"job": JOB, "batches": batch + 1, "tables": sizes})
+        self.options.say(f"watch: batch {batch} of {len(found.files):,} files is in place")
 
-    def _import(self, dumps: Sequence[Dump], draft: Draft) -> Tables:
-        """Import these files only, through links with the same relative paths."""
-        files = draft.work / f"files-{uuid.uuid4().hex[:8]}"
-        assert isinstance(files, Path)
-        for dump in dumps:
-            link = files / dump.name
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(dump.path)
-        # Its parts are in the folders of this run; those that are merged, and so written anew, are removed at its end.
-        fresh = Draft(draft.root, draft.run_id, job=JOB)
-        self._run("import", files, fresh, MAX_INPUT, **{CLUSTERS: self.clusters, ALLOW_EMPTY: "true"})
-        return fresh
+    def _still_there(self, names: Iterable[str], files: Sequence[FoundFile]) -> list[FoundFile]:
+        """The files with these names that are still in the folder, besides ``files``."""
+        assert self._seen is not None
+        wanted = {*names} - {file.name for file in files}
+        return [file for file in self._seen.files if file.name in wanted]
 
-    def _run(self, job: str, source: Place | Tables, target: Draft, *names: str, **own: str) -> None:
+    def _import(self, draft: Draft, found: FoundFiles) -> None:
+        given = {CLUSTERS: "one", **self.options.settings}
+        settings = {ALLOW_EMPTY: "true"} | {name: given[name] for name in (CLUSTERS, MAX_INPUT) if name in given}
+        importing.run(self.spark, self.source, draft, JobOptions(settings, run_id=draft.run_id), found)
+
+    def _run(self, job: str, draft: Draft, *names: str, **own: str) -> None:
         """Run another job with those of our options that are named, and with ``own`` ones."""
         settings = own | {name: value for name, value in self.options.settings.items() if name in names}
-        job_called(job)(self.spark, source, target, JobOptions(settings, run_id=target.run_id))
-
-    def _report(self, draft: Draft) -> None:
-        """Write the summary that ``fleet open`` reads."""
-        read = draft.sizes(*MERGED)
-        bad: Counter[str] = Counter()  # records in the quarantine, by the table that lacks them
-        for (table, kind), count in draft.counts(QUARANTINE, "table", "kind", summed="rows").items():
-            bad[table] += count if kind == BAD else 0
-        imported = {"job": "import", "tables": read, "rows_out": read, "problem_rows": sum(bad.values())}
-        imported["rows_in"] = {name: count + bad[name] for name, count in read.items()}
-        draft.write_json("import.json", imported)
-        self._run("report", draft, draft)
+        job_called(job)(self.spark, draft, draft, JobOptions(settings, run_id=draft.run_id))
 
 
-def _append(draft: Draft, table: Table, rows: DataFrame, when: datetime) -> None:
+def rounds_of(files: Sequence[FoundFile], read: Mapping[str, datetime]) -> list[tuple[FoundFile, ...]]:
+    """The answers that count at each new moment, the oldest moment first: of each thing the newest until then.
+
+    Moments are those of the thing with most new answers. ``read``: that of the newest answer about each thing that was
+    read already, by its path without times.
+    """
+    about: dict[str, list[FoundFile]] = defaultdict(list)
+    for file in _in_order(files):
+        about[without_moments(file.name)].append(file)
+    fresh = {
+        thing: [moment for moment in map(_moment, own) if moment > read.get(thing, _LONG_AGO)]
+        for thing, own in about.items()
+    }
+    moments = max(fresh.values(), key=len, default=[])
+
+    def newest(thing: str, before: datetime) -> list[FoundFile]:
+        known = read.get(thing, _LONG_AGO)
+        return [file for file in about[thing] if _moment(file) < before or _moment(file) <= known][-1:]
+
+    ends = [*moments[1:], _NEVER] if moments else []
+    return [_in_order(file for thing in about for file in newest(thing, end)) for end in ends]
+
+
+def _moment(file: FoundFile) -> datetime:
+    return file.moment or _LONG_AGO
+
+
+def _in_order(files: Iterable[FoundFile]) -> tuple[FoundFile, ...]:
+    """By their moments: what was recorded later is read later, and so counts."""
+    ordered = sorted(files, key=lambda file: (_moment(file), file.name))
+    return tuple(replace(file, position=at) for at, file in enumerate(ordered))
+
+
+def imbalance_rows(spark: SparkSession, batch: int, tables: Tables) -> DataFrame:
+    """Rows of ``imbalance_history`` from the ``subscription_loads`` of an assignment: those of the rule in force."""
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
+    loads = tables.load(spark, SUBSCRIPTION_LOADS).where("in_force")
+    return loads.withColumn("batch", fn.lit(batch).cast("bigint")).select(*IMBALANCE_HISTORY.names)
+
+
+def broker_rows(spark: SparkSession, batch: int, tables: Tables) -> DataFrame:
+    """Rows of ``broker_history`` from topics; those without a known broker are left out."""
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
+    from pipeline.transforms.worst import exact_sum  # noqa: PLC0415
+
+    owned = tables.load(spark, TOPICS).where("broker is not null").groupBy("cluster", "broker")
+    sums = owned.agg(fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in BROKER_HISTORY.names[4:]))
+    return sums.withColumn("batch", fn.lit(batch).cast("bigint")).select(*BROKER_HISTORY.names)
+
+
+def _append(draft: Draft, table: Table, rows: DataFrame) -> None:
     """Add rows of one moment to a history."""
-    rows = stamped_frame(rows, when)
     if len(draft.parts(table)) >= _MOST_PARTS:
         rows = draft.load(rows.sparkSession, table, with_stamp=True).unionByName(rows)
         draft.write_frame(table, rows.coalesce(1).sortWithinPartitions("snapshot_time", *table.names))
     else:
         draft.write_frame(table, rows.coalesce(1).sortWithinPartitions(*table.names), add=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Dump:
-    """One file: ``thing`` is equal for all dumps of the same answer of the same broker."""
-
-    path: str
-    name: str
-    thing: str
-    moment_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """Dumps of different things; ``late``: the tables already have later dumps of them."""
-
-    dumps: tuple[Dump, ...]
-    late: bool
-
-    @property
-    def moment_ms(self) -> int:
-        return max(dump.moment_ms for dump in self.dumps)
-
-
-def dumps_of(paths: Sequence[str], source: Path) -> list[Dump]:
-    """The dump in each file, with its moment: the time in its path, else when the file was written."""
-    names = [os.path.relpath(path, source) for path in paths]
-    files = [
-        FoundFile(name, Path(path), Path(path).stat().st_size, at)
-        for at, (path, name) in enumerate(zip(paths, names, strict=True))
-    ]
-    contexts = contexts_of(files)
-    dumps = []
-    for path, file in zip(paths, files, strict=True):
-        named = moment_in_name_ms(file.name)
-        moment = named if named is not None else Path(path).stat().st_mtime_ns // 10**6
-        plain = without_moments(file.name)
-        dumps.append(Dump(path, file.name, f"{contexts[file.name].broker} {plain.rpartition('/')[2]}", moment))
-    return dumps
-
-
-def rounds_of(dumps: Sequence[Dump], latest: Mapping[str, int]) -> list[Round]:
-    """Split dumps into rounds with at most one dump of each thing: late ones first, then the others by moment."""
-    rounds: dict[tuple[bool, int], list[Dump]] = defaultdict(list)
-    counts: Counter[tuple[bool, str]] = Counter()
-    for dump in sorted(dumps, key=lambda dump: (dump.moment_ms, dump.name)):
-        late = dump.moment_ms < latest.get(dump.thing, dump.moment_ms)
-        rounds[not late, counts[late, dump.thing]].append(dump)
-        counts[late, dump.thing] += 1
-    return [Round(tuple(rounds[key]), late=not key[0]) for key in sorted(rounds)]

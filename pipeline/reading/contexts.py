@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
@@ -14,19 +13,13 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import broker_id, decode_load_report
 from engine.admin.measured_loads import METRICS, OWNED, TOPICS, dump_and_broker, only_owner
 from engine.admin.requests import AdminRequest, Naming, request_of_path, scenario_facts
-from engine.text import moment_ms
 from pipeline.reading.answers import FileContext, naming_of_kind
-from pipeline.reading.files import FoundFile, read_answer
+from pipeline.reading.files import FoundFile, read_answer, without_moments
 
 _SCENARIO: Final = "scenario"
 _NAMESPACE_REQUESTS: Final = ("bundles", "policies")
 _LOAD_REPORT: Final = "load-report"
 _BROKER_STATS: Final = ("broker-stats-topics", "broker-stats", "topics", "destinations")
-_MOMENT: Final = re.compile(
-    r"[-_.]?(\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d[-:]?\d\d)?"
-    r"|(?<!\d)1\d{9}(?:\d{3})?(?!\d))"
-)
-_DIGITS_MS: Final = 13
 _SMALL_BYTES: Final = 64 * 1024**2
 
 
@@ -123,23 +116,6 @@ def _broker_of_mirrored(name: str, reported: str, owners: Mapping[str, Collectio
         return None
     broker = broker_id(address) or reported or broker_id("" if address else only_owner(owners.get(dump, ())))
     return broker or root_of(name).rstrip("/") or name.rpartition("/")[0].rpartition("/")[2], not broker
-
-
-def without_moments(name: str) -> str:
-    """The path of a dump without the times in it: equal for dumps of one thing.
-
-    >>> without_moments("b1/2026-11-24T06-00-00Z/topics.json"), without_moments("b1-topics-1764000000.json")
-    ('b1/topics.json', 'b1-topics.json')
-    """
-    return "/".join(plain for part in name.split("/") if (plain := _MOMENT.sub("", part).lstrip("-_")))
-
-
-def moment_in_name_ms(name: str) -> int | None:
-    """The time that a path has in it, in epoch milliseconds; the last one if several, None without one."""
-    texts = [match[1] for part in name.split("/") for match in _MOMENT.finditer(part)]
-    if not texts:
-        return None
-    return int(texts[-1].ljust(_DIGITS_MS, "0")) if texts[-1].isdecimal() else moment_ms(texts[-1])
 
 
 def _broker_by_name(name: str, *, alone: bool) -> str:

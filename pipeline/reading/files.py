@@ -6,13 +6,14 @@ zstd is unpacked here; the engine undoes gzip, byte order marks and encodings.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -30,20 +31,46 @@ _PASTE_SUFFIXES: Final = (".txt", ".log", ".out", "")
 BYTES_PER_TASK: Final = 32 * 1024**2
 FILES_PER_TASK: Final = 400
 _NOWHERE: Final = "is a link that leads nowhere"
+_MOMENT: Final = re.compile(
+    r"[-_.]?(\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d[-:]?\d\d)?"
+    r"|(?<!\d)1\d{9}(?:\d{3})?(?!\d))"
+)
+_DIGITS_MS: Final = 13
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """One file; ``name`` is its path relative to the source folder, ``position`` counts from 0 in reading order."""
+    """One file; ``name`` is its path relative to the source folder, ``position`` counts from 0 in reading order.
+
+    ``moment`` is when it was recorded, as far as known, ``dump_s`` the time of its dump since 1970: that in its path,
+    else the latest in any path.
+    """
 
     name: str
     path: Place
     size_bytes: int
     position: int
+    moment: datetime | None = None
+    dump_s: int = 0
 
     @property
     def folder(self) -> str:
         return self.name.rpartition("/")[0]
+
+    @property
+    def rank(self) -> int:
+        """Of two answers of a kind about one thing that with the higher rank counts: of the later dump, else that which
+        is read later."""
+        return self.dump_s << 32 | self.position
+
+
+class Listed(NamedTuple):
+    """A file in a folder; ``written`` is when, None where nothing says it."""
+
+    name: str
+    path: Place
+    size_bytes: int
+    written: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +94,28 @@ def find_answers(source: Place, skip: Place | None = None) -> FoundFiles:
     """
     problems: list[Problem] = []
     found, passed_over = files_at(source, skip, lambda name: _is_answer(name) or may_be_paste(name), problems)
-    entries = [entry for entry in found if _is_answer(entry[1].name) or len(found) == 1 or _is_short(entry[2])]
+    entries = [
+        entry for entry in found if _is_answer(entry.path.name) or len(found) == 1 or _is_short(entry.size_bytes)
+    ]
     passed_over += len(found) - len(entries)
     if not entries:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}{more}", tuple(problems))
     entries.sort(key=_reading_order)
-    files = tuple(FoundFile(name, path, size, place) for place, (name, path, size) in enumerate(entries))
+    named = {entry.name: _named_moment(entry.name) for entry in entries}
+    latest = max(filter(None, named.values()), default=datetime.fromtimestamp(0, UTC))
+    files = tuple(
+        FoundFile(
+            name, path, size, place, named[name] or written, round((named[name] or latest).timestamp())
+        )
+        for place, (name, path, size, written) in enumerate(entries)
+    )  # fmt: skip
     return FoundFiles(files, tuple(problems), passed_over)
 
 
-def _reading_order(entry: tuple[str, Place, int]) -> list[tuple[object, ...]]:
-    *folders, base = entry[0].split("/")
-    request = request_of_path(entry[0]) if "@" in base else None
+def _reading_order(entry: Listed) -> list[tuple[object, ...]]:
+    *folders, base = entry.name.split("/")
+    request = request_of_path(entry.name) if "@" in base else None
     first: list[tuple[object, ...]] = [()] if request is not None and request.leaves_out else []
     return [*map(natural_key, folders), *first, natural_key(base)]
 
@@ -107,18 +143,18 @@ def _is_answer(name: str) -> bool:
 
 def files_at(
     source: Place, skip: Place | None, accepts: Callable[[str], bool], problems: list[Problem]
-) -> tuple[list[tuple[str, Place, int]], int]:
+) -> tuple[list[Listed], int]:
     """Return the file itself, or those at any depth whose name is accepted, and count the others.
 
-    Of each: its name below ``source``, its path and its bytes. Hidden folders and ``skip`` are left out. Links to
+    Names are those below ``source``. Hidden folders and ``skip`` are left out. Links to
     folders are not followed; such links, broken links, and places without read permission are added to ``problems``.
     Raises ``InputError`` where there is neither a file nor a folder.
     """
     state = size_of(source)
     if isinstance(state, str):
         raise InputError(f"{source} {state}; name a folder of recorded answers or traces, or one file")
-    if isinstance(state, int):
-        return [(_relative(source, source.parent), source, state)], 0
+    if state is not None:
+        return [Listed(_relative(source, source.parent), source, *state)], 0
     if isinstance(source, StorePath):
         return _stored_below(source, skip, accepts)
 
@@ -128,7 +164,7 @@ def files_at(
     def refused(fault: OSError) -> None:
         report(Path(fault.filename), f"cannot be read: {system_reason(fault)}")
 
-    entries: list[tuple[str, Place, int]] = []
+    entries: list[Listed] = []
     passed_over = 0
     avoided = skip.resolve() if skip is not None else None
     for here, folders, files in os.walk(source, onerror=refused):
@@ -149,32 +185,34 @@ def files_at(
             elif size is None:  # another kind of file, a pipe, a device
                 passed_over += 1
             else:
-                entries.append((_relative(path, source), path, size))
+                entries.append(Listed(_relative(path, source), path, *size))
     return entries, passed_over
 
 
-def _stored_below(
-    source: StorePath, skip: Place | None, accepts: Callable[[str], bool]
-) -> tuple[list[tuple[str, Place, int]], int]:
+def _stored_below(source: StorePath, skip: Place | None, accepts: Callable[[str], bool]) -> tuple[list[Listed], int]:
     """The same in a store, which has neither links nor unreadable files. Raises ``OSError``."""
-    entries: list[tuple[str, Place, int]] = []
+    entries: list[Listed] = []
     passed_over = 0
     for path, info in source.files(below=True):
         name = _relative(path, source)
         if any(folder.startswith(".") for folder in name.split("/")[:-1]) or path.is_relative_to(skip):
             continue
         if accepts(path.name):
-            entries.append((name, path, info.size))
+            entries.append(Listed(name, path, info.size, info.mtime))
         else:
             passed_over += 1
     return entries, passed_over
 
 
-def size_of(path: Place) -> int | str | None:
-    """Return the size of a file in bytes, None for something that is not a file, or why it is unknown."""
+def size_of(path: Place) -> tuple[int, datetime | None] | str | None:
+    """The size of a file in bytes and when it was written, None for something that is not a file, or why both are
+    unknown."""
     if isinstance(path, StorePath):
         try:
-            return path.size_and_time()[0] if path.exists() else "does not exist"
+            size, written = path.size_and_time()
+            if size is None:
+                return None if path.exists() else "does not exist"
+            return size, written
         except OSError as fault:
             return f"cannot be read: {first_line(fault)}"
     try:
@@ -184,7 +222,7 @@ def size_of(path: Place) -> int | str | None:
         return _NOWHERE if path.is_symlink() else "does not exist"
     except OSError as fault:
         return f"cannot be read: {system_reason(fault)}"
-    return status.st_size if is_file else None
+    return (status.st_size, datetime.fromtimestamp(status.st_mtime, UTC)) if is_file else None
 
 
 def _is_empty(path: Path) -> bool:
@@ -212,6 +250,11 @@ class _Sized(Protocol):
     def size_bytes(self) -> int: ...
 
 
+class _Recorded(Protocol):
+    @property
+    def moment(self) -> datetime | None: ...
+
+
 _File = TypeVar("_File", bound=_Sized)
 
 
@@ -233,35 +276,41 @@ def deal(files: Sequence[_File]) -> list[list[_File]]:
     return groups
 
 
-def time_of_files(source: Place, names: Iterable[str]) -> datetime | None:
-    """The latest moment of files below ``source`` (or of ``source`` itself): that of their folder, else their own."""
-    moments = {name: _named_moment(name) for name in names}
-    unnamed = [name for name, moment in moments.items() if moment is None]
-    latest = max((moment for moment in moments.values() if moment is not None), default=None)
-    written = [latest, *_written(source, unnamed)] if unnamed else [latest]
-    return max((moment for moment in written if moment is not None), default=None)
+def without_moments(name: str) -> str:
+    """The path of a dump without the times in it: equal for dumps of one thing.
+
+    >>> without_moments("b1/2026-11-24T06-00-00Z/topics.json"), without_moments("b1-topics-1764000000.json")
+    ('b1/topics.json', 'b1-topics.json')
+    """
+    return "/".join(plain for part in name.split("/") if (plain := _MOMENT.sub("", part).lstrip("-_")))
+
+
+def moment_of(name: str, written: datetime | None) -> datetime | None:
+    """When a file was recorded: the time in its path, else when it was ``written``."""
+    return _named_moment(name) or written
 
 
 def _named_moment(name: str) -> datetime | None:
-    moments = [at for folder in name.split("/")[:-1] if (at := moment_ms(folder)) is not None]
-    return datetime.fromtimestamp(moments[-1] / 1000, UTC) if moments else None
+    """The time in a path, of several the last one."""
+    texts = [match[1] for part in name.split("/") for match in _MOMENT.finditer(part)]
+    if not texts:
+        return None
+    named = int(texts[-1].ljust(_DIGITS_MS, "0")) if texts[-1].isdecimal() else moment_ms(texts[-1])
+    return None if named is None else datetime.fromtimestamp(named / 1000, UTC)
 
 
-def _written(source: Place, names: list[str]) -> list[datetime]:
-    if isinstance(source, StorePath):
-        if source.is_file():
-            return [moment for moment in (source.size_and_time()[1],) if isinstance(moment, datetime)]
-        wanted = {(source / name).path for name in names}
-        listed = ((path.path, info.mtime) for path, info in source.files(below=True))
-        return [moment for path, moment in listed if path in wanted and moment is not None]
-    moments: list[datetime] = []
-    for name in names:
-        path = source / name if source.is_dir() else source
-        try:
-            moments.append(datetime.fromtimestamp(path.stat().st_mtime, UTC))
-        except OSError:  # gone, or named with bytes that are not UTF-8
-            continue
-    return moments
+def whole_file(name: str) -> str:
+    """The file that an answer is in; its name, where it is in a file of its own.
+
+    >>> whole_file("all.json: topics/a"), whole_file("a.json")
+    ('all.json', 'a.json')
+    """
+    return name.partition(": ")[0]
+
+
+def last_moment(files: Iterable[_Recorded]) -> datetime | None:
+    """The moment of the file that was recorded last; None where all are unknown."""
+    return max((file.moment for file in files if file.moment is not None), default=None)
 
 
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"

@@ -18,9 +18,8 @@ from engine.admin.text import raw_object
 from engine.errors import Problem
 from engine.names import namespace_of
 from pipeline.reading.rows import Rows, quarantine_row
+from pipeline.schemas import EVERYWHERE
 
-EVERYWHERE: Final = ""
-"""The namespace under which answers that hold for all namespaces are kept."""
 MOST_BYTES: Final = 512 * 1024**2
 """A namespace with a larger answer is not searched for causes: a task could not hold it."""
 MOST_NAMESPACES: Final = 4

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
-from pipeline.reading.files import files_at
+from pipeline.reading.files import Listed, files_at, moment_of
 from pipeline.storage import Place, for_arrow, size_bytes
 
 PARQUET: Final = "parquet"
@@ -40,6 +41,8 @@ class TracePiece:
     size_bytes: int
     cluster: str = ""
     """Of rows that do not name theirs."""
+    moment: datetime | None = None
+    """When the file was recorded, as far as known."""
 
 
 def form_of(name: str) -> str | None:
@@ -70,18 +73,19 @@ def find_traces(source: Place, skip: Place | None = None) -> tuple[list[TracePie
     if not traces:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no key trace ({', '.join(TRACE_SUFFIXES)}) lies in {source}{more}", tuple(problems))
-    for name, path in traces:
+    for name, path, _, written in traces:
         try:
-            pieces += _pieces(name, path, form_of(path.name) or "")
+            moment = moment_of(name, written)
+            pieces += [replace(piece, moment=moment) for piece in _pieces(name, path, form_of(path.name) or "")]
         except (OSError, pa.ArrowException) as fault:
             reason = f"cannot be read: {str(fault).splitlines()[0]}"
             problems.append(Problem(name, "$", reason, "check its permissions, or write it again"))
     return pieces, problems
 
 
-def _traces_at(source: Place, skip: Place | None, problems: list[Problem]) -> list[tuple[str, Place]]:
+def _traces_at(source: Place, skip: Place | None, problems: list[Problem]) -> list[Listed]:
     files, _ = files_at(source, skip, _is_trace, problems)
-    return [(name, path) for name, path, _ in files if form_of(path.name)]
+    return [file for file in files if form_of(file.path.name)]
 
 
 def _is_trace(name: str) -> bool:

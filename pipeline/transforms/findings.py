@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
@@ -28,13 +27,12 @@ from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, Su
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from engine.scenarios.linting import partitioned_findings, scalable_findings
-from pipeline.batches import Texts, byte_column, codes_of, runs, whole_groups
+from pipeline.batches import Texts, byte_column, codes_of, runs
 from pipeline.clusters import ByCluster
 from pipeline.schemas import FINDINGS
-from pipeline.transforms.bundle_topics import LOADS, NAMESPACE, boundaries_of, known_and_topics
+from pipeline.transforms.bundle_topics import LOADS, boundaries_of, known_and_topics
+from pipeline.transforms.namespace_answers import NamespaceAnswers
 
-ANSWERS_TOGETHER: Final = 256
-"""Answers in one table: few, since one of them can be the statistics of a whole namespace."""
 _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
@@ -121,41 +119,22 @@ def _overlap(members: Sequence[ConsumerFacts]) -> bool:
     return any(left[1] >= right[0] for left, right in pairwise(pieces))
 
 
-@dataclass(frozen=True)
-class CausePlan:
-    """The input of all tasks that look for causes: answers about all namespaces of a cluster, with their cluster and
-    file, and the rules of the brokers."""
-
-    everywhere: Sequence[tuple[str, str, bytes]]
-    worlds: ByCluster[World]
-
-
-def cause_linter(plan: CausePlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of tasks over kept answers sorted by namespace: the causes that ``why`` names, as findings."""
+def cause_linter(worlds: ByCluster[World], answers: NamespaceAnswers) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function of tasks over rows of ``answers_by_namespace``: the causes that ``why`` names, as findings."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        for table in whole_groups(batches, NAMESPACE, rows_together=ANSWERS_TOGETHER):
-            answers: dict[tuple[str, str], list[AnswerFile]] = {}
-            for row in table.to_pylist():
-                files = answers.setdefault((row["cluster"], row["namespace"]), [])
-                files.append(AnswerFile(row["file"], row["body"]))
-            findings = [
-                (cluster, finding)
-                for (cluster, name), files in answers.items()
-                for finding in cause_findings(plan, cluster, name, files)
-            ]
-            yield from findings_table(findings).to_batches()
+        for cluster, namespace, files in answers.groups(batches):
+            found = cause_findings(worlds.of(cluster), namespace, files)
+            yield from findings_table((cluster, finding) for finding in found).to_batches()
 
     return run
 
 
-def cause_findings(plan: CausePlan, cluster: str, namespace: str, answers: Sequence[AnswerFile]) -> Iterable[Finding]:
-    """The causes in one namespace of a cluster, and what the rules about partitions as wholes find there."""
-    shared = [AnswerFile(name, body) for own, name, body in plan.everywhere if own == cluster]
-    world = plan.worlds.of(cluster)
+def cause_findings(world: World, namespace: str, answers: Sequence[AnswerFile]) -> Iterable[Finding]:
+    """The causes in one namespace, and what the rules about partitions as wholes find there."""
     version = AnswerFile("admin/v2/brokers/version.json", world.behaviour.label.encode())
     try:
-        moments = read_moments(*answers, *shared, version)
+        moments = read_moments(*answers, version)
     except InputError:
         # The import has reported what is wrong with them.
         return ()

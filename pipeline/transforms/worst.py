@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from engine.lint.model import Severity
+from engine.views.fleet.summary import unknown_of
 from pipeline.clusters import ByCluster
 from pipeline.schemas import WORST_NAMESPACES, WORST_SUBSCRIPTIONS, Table
 from pipeline.transforms.bundle_topics import NAMESPACE
@@ -28,14 +29,22 @@ def exact_sum(name: str) -> Column:
     return fn.coalesce(fn.sum(fn.col(name).try_cast(_EXACT)).cast("double"), fn.lit(0.0))
 
 
-def known_sum(column: Column) -> Column:
-    """A sum, null where one of the rows has no number: what is not reported is not 0."""
-    return fn.when(fn.count(column) == fn.count("*"), fn.sum(column))
+def known_sums(rates: Iterable[str], counts: Iterable[str]) -> Iterator[Column]:
+    """Sums of the numbers that are known, null where none is, and of how many rows each lacks its number."""
+    for name in (*rates, *counts):
+        yield fn.count_if(fn.isnull(name)).alias(unknown_of(name))
+    for name in rates:
+        yield fn.sum(fn.col(name).try_cast(_EXACT)).cast("double").alias(name)
+    for name in counts:
+        yield fn.sum(name).alias(name)
 
 
-def known_rate(name: str) -> Column:
-    """The same of a column of rates, in decimals; a rate beyond them is ignored."""
-    return fn.when(fn.count(fn.col(name)) == fn.count("*"), exact_sum(name))
+def _without_rows(rows: DataFrame, counted: str, names: Iterable[str]) -> DataFrame:
+    """The sums of what has no rows to sum, and so no ``counted`` ones, are 0."""
+    nothing = fn.isnull(counted)
+    return rows.withColumns({
+        name: fn.when(nothing, 0).otherwise(fn.col(name)) for of in names for name in (of, unknown_of(of))
+    })  # fmt: skip
 
 
 def failover_units(loads: DataFrame) -> DataFrame:
@@ -78,12 +87,10 @@ def _finding_counts(findings: DataFrame, by: list[str]) -> DataFrame:
 
 def traffic_of(subscriptions: DataFrame) -> DataFrame:
     """Of each subscription and type, how many topics and partitions it has (``dispatchers``), and the sums of their
-    message rates and backlogs; null where an answer lacks one of the numbers."""
+    message rates and backlogs."""
     return subscriptions.groupBy(*SUBSCRIPTION, "type").agg(
-        fn.count("*").alias("dispatchers"),
-        known_rate("msg_rate_out").alias("msg_rate_out"),
-        known_sum(fn.col("msg_backlog_entries")).alias("msg_backlog_entries"),
-    )
+        fn.count("*").alias("dispatchers"), *known_sums(["msg_rate_out"], ["msg_backlog_entries"])
+    )  # fmt: skip
 
 
 def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFrame) -> DataFrame:
@@ -95,11 +102,9 @@ def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFram
     """
     counted = _finding_counts(findings.where("subscription <> ''"), [*SUBSCRIPTION])
     rows = units.join(counted, [*SUBSCRIPTION], "left")
+    rows = rows.join(traffic, [*SUBSCRIPTION, "type"], "left").fillna(0, ["findings"])
     # A unit without a dispatcher has no traffic, one whose dispatchers report none has unknown traffic.
-    known = traffic.drop("dispatchers").withColumn("reported", fn.lit(True))
-    rows = rows.join(known, [*SUBSCRIPTION, "type"], "left").fillna(0, ["findings"])
-    for name in ("msg_rate_out", "msg_backlog_entries"):
-        rows = rows.withColumn(name, fn.when(fn.col("reported").isNull(), 0).otherwise(fn.col(name)))
+    rows = _without_rows(rows, "dispatchers", ("msg_rate_out", "msg_backlog_entries"))
     blocked = fn.equal_null("worst_severity", fn.lit(Severity.ERROR.label)) & fn.isnull("max_over_even")
     order = (
         fn.desc(blocked), fn.desc_nulls_last("max_over_even"), fn.desc("spare_msg_rate"), fn.desc("idle"),
@@ -114,8 +119,7 @@ def worst_namespaces(
     """Rows of ``worst_namespaces``: the sums of topics, the worst subscription, bundles and findings of each."""
     parted = fn.col("partition_index") >= 0
     sums = topics.groupBy(*NAMESPACE).agg(
-        fn.count("*").alias("topics"), *(known_rate(name).alias(name) for name in RATES),
-        *(known_sum(fn.col(name)).alias(name) for name in SIZES), fn.lit(True).alias("reported"),
+        fn.count("*").alias("topics"), *known_sums(RATES, SIZES),
         fn.count_distinct(fn.when(parted, fn.col("partitioned_topic"))).alias("partitioned_topics"),
     )  # fmt: skip
     names = traffic.groupBy(*NAMESPACE).agg(fn.count_distinct("subscription").alias("subscriptions"))
@@ -140,8 +144,7 @@ def worst_namespaces(
     for more in (names, uneven, counted):
         rows = rows.join(more, [*NAMESPACE], "left")
     counts = ["topics", "partitioned_topics", "subscriptions", "bundles", "bundles_to_split", "idle", "findings"]
-    for name in (*RATES, *SIZES):
-        rows = rows.withColumn(name, fn.when(fn.col("reported").isNull(), 0).otherwise(fn.col(name)))
+    rows = _without_rows(rows, "topics", (*RATES, *SIZES))
     order = (
         fn.desc_nulls_last("worst_max_over_even"),
         fn.desc("findings"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from tests.bench_spark import assign_peers, bundle_peers, import_peers, key_peers, synthetic
-from tests.bench_spark.spending import Spent, best, spent
+from tests.bench_spark.spending import Meter, Spent, best, spent
 from tui.sources.fleet_part import part_of
 
 if TYPE_CHECKING:
@@ -111,21 +110,18 @@ class Benches:
         """A whole run over the answers of 20 brokers, job by job, once."""
         source, target = self._fresh("answers"), self._fresh("out-run")
         size = synthetic.write_fleet(source, self.sizes.fleet)
-        began, lines = time.perf_counter(), [""]
-        seconds: dict[str, float] = {}
+        meter, jobs, by_job = Meter(), [""], dict[str, Spent]()
 
         def say(text: str) -> None:
-            nonlocal began
             if text.endswith("…"):
-                seconds[lines[-1]] = time.perf_counter() - began
-                began = time.perf_counter()
-                lines.append(text.removesuffix(" …"))
+                by_job[jobs[-1]] = meter.read()
+                jobs.append(text.removesuffix(" …"))
 
         what = f"{self.sizes.fleet:,} partitions"
         taken = spent(lambda: job_called("run")(self.spark, source, target, JobOptions({}, say)))
-        seconds[lines[-1]] = time.perf_counter() - began
-        for job in lines[1:]:
-            yield Line(f"run: {job}, {what}", Spent(seconds[job], 0.0), "", None)
+        by_job[jobs[-1]] = meter.read()
+        for job in jobs[1:]:
+            yield Line(f"run: {job}, {what}", by_job[job], "", None)
         yield Line(
             f"run, {what}, {size / 1e6:,.0f} MB",
             taken,

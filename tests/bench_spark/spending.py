@@ -25,13 +25,27 @@ class Spent:
     cpu_sec: float
 
 
+class Meter:
+    """What is spent from one reading to the next; of a process that ended meanwhile only what it reported to the one
+    that waited for it."""
+
+    def __init__(self) -> None:
+        self._wall, self._ticks = time.perf_counter(), _ticks_by_process()
+
+    def read(self) -> Spent:
+        """What was spent since the last reading."""
+        wall, ticks = time.perf_counter(), _ticks_by_process()
+        more = sum(max(0, now - self._ticks.get(pid, 0)) for pid, now in ticks.items())
+        result = Spent(wall - self._wall, more / _TICKS_PER_SEC)
+        self._wall, self._ticks = wall, ticks
+        return result
+
+
 def spent(work: Callable[[], object]) -> Spent:
-    """Of one call; of a process that ended within it only what it reported to the one that waited for it."""
-    before, wall = _ticks_by_process(), time.perf_counter()
+    """Of one call."""
+    meter = Meter()
     work()
-    taken = time.perf_counter() - wall
-    ticks = sum(max(0, now - before.get(pid, 0)) for pid, now in _ticks_by_process().items())
-    return Spent(taken, ticks / _TICKS_PER_SEC)
+    return meter.read()
 
 
 def best(work: Callable[[], object], rounds: int) -> Spent:

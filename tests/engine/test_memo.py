@@ -1,10 +1,10 @@
-"""A computed sequence is indexed as the tuple of its items is."""
+"""A computed sequence is indexed as the tuple of its items is, and what is remembered is computed once."""
 
 from __future__ import annotations
 
 import pytest
 
-from engine.memo import REMEMBERED_ANSWERS, Computed, Remembered
+from engine.memo import REMEMBERED_ANSWERS, Computed, Remembered, RememberedEach
 
 
 class Tens(Computed[int]):
@@ -62,3 +62,34 @@ def test_an_answer_kept_while_another_thread_computed_it_is_the_answer_of_both()
 
     assert memory.get((part,), (), compute) is kept[0]
     assert memory.get((part,), (), compute) == ["first"] and len(kept) == 1
+
+
+def test_of_a_list_only_the_items_with_other_parts_are_made_again() -> None:
+    kept: RememberedEach[tuple[int, str]] = RememberedEach()
+    made: list[int] = []
+
+    def make(small: int, part: list[str]) -> tuple[int, str]:
+        made.append(small)
+        return small, part[0]
+
+    parts = [["a"], ["b"], ["c"]]
+    first = kept.get("list", enumerate((part,) for part in parts), make)
+    assert first == ((0, "a"), (1, "b"), (2, "c"))
+    assert kept.get("list", enumerate((part,) for part in parts), make) is first
+    assert kept.get("another", [(7, (parts[0],))], make) == ((7, "a"),)
+    parts[1] = ["B"]
+    made.clear()
+    changed = kept.get("list", enumerate((part,) for part in parts), make)
+    assert (changed, made) == (((0, "a"), (1, "B"), (2, "c")), [1])
+    assert changed[0] is first[0]
+    assert kept.get("list", enumerate((part,) for part in parts[:2]), make) == ((0, "a"), (1, "B"))
+
+
+def test_the_list_asked_for_first_is_forgotten_first() -> None:
+    kept: RememberedEach[str] = RememberedEach()
+    part = "part"
+    lists = [kept.get(number, [(number, (part,))], lambda small, part: f"{part} {small}") for number in range(30)]
+    again = [
+        kept.get(number, [(number, (part,))], lambda small, part: f"{part} {small}") for number in range(29, -1, -1)
+    ]
+    assert sum(new is old for new, old in zip(again, reversed(lists), strict=True)) == REMEMBERED_ANSWERS

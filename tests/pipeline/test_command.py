@@ -21,7 +21,7 @@ from tui.cli.main import main
         ["import", "a", "b", "--set", "colour=red"],
         ["lint", "a", "b", "--fail-on", "x"],
         ["run", "a", "ftp://b/out"],
-        ["watch", "a", "s3a://b/out"],
+        ["watch", "a", "s3n://b/out"],
     ],
 )
 def test_what_cannot_be_carried_out_is_refused_before_spark_starts(

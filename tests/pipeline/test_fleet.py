@@ -392,8 +392,8 @@ def compare_split(
     for child, result in zip(plan.children, below, strict=True):
         assert result["child"].endswith(str(child.bundle))
         assert result["topics"] == len(child.topics)
-        assert result["msgs_per_sec"] == pytest.approx(child.msgs_per_sec)
-        assert result["bytes_per_sec"] == pytest.approx(child.bytes_per_sec)
+        assert result["msg_rate"] == pytest.approx(child.msgs_per_sec)
+        assert result["throughput"] == pytest.approx(child.bytes_per_sec)
     assert row["over_limit"] == sum(
         split_again([topic for topic in topics if topic.name in child.topics], settings) for child in plan.children
     )

@@ -14,8 +14,7 @@ from engine.diagnosis.why import why
 from engine.lint.model import Severity
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.reading.kept_answers import EVERYWHERE
-from pipeline.schemas import ANSWERS, FINDINGS
+from pipeline.schemas import ANSWERS, EVERYWHERE, FINDINGS
 from pipeline.transforms.findings import finding_row
 from tests import fleet_results
 from tests.engine.diagnosis.samples import NAMES, dump, sample

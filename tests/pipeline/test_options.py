@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
+from engine.views.fleet.options import IN_RUN, OPTIONS, job_of, options_of
 from pipeline.jobs import MODULES
 from pipeline.jobs.everything import settings_by_job
-from pipeline.jobs.options import IN_RUN, OWN, check_names, check_options, known_to
+from pipeline.jobs.options import check_names, check_options, known_to
 from pipeline.storage import check_place, is_small, place_of
 
 
@@ -42,7 +43,9 @@ def test_everything_a_job_says_it_knows_is_let_through(job: str) -> None:
 
 
 def test_jobs_read_the_options_that_are_declared() -> None:
-    assert OWN.keys() | {"run"} == MODULES.keys()
+    assert {job for option in OPTIONS for job in option.jobs.split()} | {"scalable"} == MODULES.keys()
+    for option in options_of("run"):
+        assert option.name in (known_to(job_of(option)) if job_of(option) else known_to("run"))
     for job in IN_RUN:
         for name in known_to(job):
             assert settings_by_job({f"{job}.{name}": "x"})[job] == {name: "x"}
@@ -69,10 +72,8 @@ def test_another_store_is_refused_and_not_taken_for_a_folder(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["s3a://bucket/out", "S3://bucket", "hdfs://name:8020/x", "gs://b/c", "abfss://c@a/x"])
-def test_a_store_is_known_by_its_scheme_and_not_for_jobs_that_need_this_machine(text: str) -> None:
+def test_a_store_is_known_by_its_scheme(text: str) -> None:
     check_place(text)
-    with pytest.raises(InputError):
-        check_place(text, local=True)
 
 
 def test_a_file_uri_is_a_path() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.views.fleet.summary import PartialSum, fleet_families, read_summary
+from engine.views.fleet.summary import fleet_families, read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from tests import fleet_results
@@ -49,6 +49,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         "persistent://t/part/x-partition-0": statistics(),
         "persistent://t/part/x-partition-1": less,
         "persistent://t/part/y": without(statistics(), "consumers"),
+        "persistent://t/none/x": less,
     }
     (source / "stats" / "topics.json").write_text(json.dumps(topics))
     job_called("import")(spark, source, out, JobOptions())
@@ -70,23 +71,37 @@ def test_a_number_that_an_answer_lacks_is_null_in_its_row(folder: Path) -> None:
     assert dispatchers["persistent://t/whole/x"]["consumers"] == 1
 
 
-def test_a_sum_with_an_unknown_part_is_null(folder: Path) -> None:
+def test_a_sum_is_of_what_is_known_and_says_how_many_lack_it(folder: Path) -> None:
     namespaces, subscriptions = rows_of(folder, "worst_namespaces"), rows_of(folder, "worst_subscriptions")
-    assert {namespaces["t/part"][name] for name in (*RATES, "backlog_size_bytes")} == {None}
-    assert [namespaces["t/whole"][name] for name in RATES] == [2.0, 1.0, 20.0, 10.0]
-    assert namespaces["t/whole"]["backlog_size_bytes"] == 70
-    assert (subscriptions["t/part"]["msg_rate_out"], subscriptions["t/part"]["msg_backlog_entries"]) == (None, None)
-    assert (subscriptions["t/whole"]["msg_rate_out"], subscriptions["t/whole"]["msg_backlog_entries"]) == (1.0, 7)
+    names = (*RATES, "backlog_size_bytes", "storage_size_bytes")
+    for namespace, sums, lacking in (
+        ("t/whole", [2.0, 1.0, 20.0, 10.0, 70, 100], 0),
+        ("t/part", [4.0, 2.0, 40.0, 20.0, 140, 200], 1),
+        ("t/none", [None] * 6, 1),
+    ):
+        row = namespaces[namespace]
+        assert [row[name] for name in names] == sums
+        assert {row[f"{name}_unknown"] for name in names} == {lacking}
+    names = ("msg_rate_out", "msg_backlog_entries")
+    for namespace, sums, lacking in (("t/whole", [1.0, 7], 0), ("t/part", [2.0, 14], 1), ("t/none", [None, None], 1)):
+        row = subscriptions[namespace]
+        assert [row[name] for name in names] == sums
+        assert {row[f"{name}_unknown"] for name in names} == {lacking}
 
 
 def test_the_summary_says_what_is_known(folder: Path) -> None:
     summary = read_summary(fleet_results.text_of(folder, "summary.json"))
-    assert (summary.totals.topics, summary.totals.msg_rate_in, summary.totals.backlog_size_bytes) == (4, None, None)
-    assert summary.totals.partial["msg_rate_in"] == PartialSum(6.0, 1)
-    assert summary.totals.partial["backlog_size_bytes"] == PartialSum(210, 1)
-    assert "partitioned_topics" not in summary.totals.partial
-    page = "\n".join(fleet_lines(summary))
-    assert "at least 6 msg/s in, at least 3 out, at least 210 bytes of backlog" in page
-    names = {family.name for family in fleet_families(summary)}
-    assert "ringside_fleet_topics" in names
-    assert "ringside_fleet_msg_rate_in" not in names
+    totals = summary.totals
+    assert (totals.topics, totals.msg_rate_in, totals.backlog_size_bytes) == (5, 6.0, 210)
+    assert totals.unknown == dict.fromkeys((*RATES, "backlog_size_bytes", "storage_size_bytes"), 2)
+    groups = {group.tenant: group for group in summary.groups}
+    assert (groups["t"].msg_rate_in, groups["t"].unknown["msg_rate_in"]) == (6.0, 2)
+    rows = {row.namespace: row.unknown for row in summary.worst_namespaces}
+    assert (rows["t/whole"], rows["t/part"]["msg_rate_in"]) == ({}, 1)
+    assert "6+ msg/s in, 3+ out, 210+ bytes of backlog" in "\n".join(fleet_lines(summary))
+    families = {family.name: family for family in fleet_families(summary)}
+    assert [sample.value for sample in families["ringside_fleet_msg_rate_in"].samples] == [6.0]
+    lacking = {
+        dict(sample.labels)["number"]: sample.value for sample in families["ringside_fleet_topics_lacking"].samples
+    }
+    assert lacking == totals.unknown

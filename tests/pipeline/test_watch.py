@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -17,6 +16,7 @@ from engine.errors import InputError, RingsideError
 from engine.views.fleet.runs import result_at
 from pipeline.jobs import job_called, watching
 from pipeline.jobs.result import JobOptions
+from pipeline.reading.files import FoundFile, moment_of
 from tests import fleet_results
 from tests.pipeline.driver_rows import rows_of_driver
 from tui.sources.fleet_part import part_of
@@ -52,7 +52,7 @@ def arrive(folder: Path, name: str, text: str) -> None:
 
 
 def watch(spark: SparkSession, source: Path, target: Path, **options: str) -> dict[str, Any]:
-    return dict(job_called("watch")(spark, source, target, JobOptions(options)).summary)
+    return dict(job_called("watch")(spark, source, target, JobOptions({"once": "true", **options})).summary)
 
 
 def query(target: Path, columns: str, table: str, rest: str = "") -> list[tuple[Any, ...]]:
@@ -62,7 +62,6 @@ def query(target: Path, columns: str, table: str, rest: str = "") -> list[tuple[
 def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crash before a result is in place, and one after it, before Spark has noted the end of the batch."""
     source, out = tmp_path / "in", tmp_path / "out put"
     arrive(source, "2026-11-24T06-00-00Z/b1-broker-stats-topics.json", stats(["a", "b"], 1.0, 2))
     assert watch(spark, source, out)["batches"] == 1
@@ -72,21 +71,16 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
 
     arrive(source, "2026-11-24T07-00-00Z/b1-broker-stats-topics.json", stats(["b", "c"], 5.0, 3))
     arrive(source, "two/half.json", '{"t/n": {"0x00')
-    publish = watching._Watch._publish
 
-    def before(*_: object) -> None:
-        raise OSError("killed before")
+    def killed(*_: object) -> None:
+        raise OSError("killed")
 
-    def after(*args: Any) -> None:
-        publish(*args)
-        raise OSError("killed after")
-
-    for name, crash, rate in (("_report", before, 1.0), ("_publish", after, 5.0)):
+    for step in ("broker_rows", "imbalance_rows", "_append"):
         with monkeypatch.context() as patch:
-            patch.setattr(watching._Watch, name, crash)
-            with pytest.raises(RingsideError, match=f"killed {crash.__name__}"):
+            patch.setattr(watching, step, killed)
+            with pytest.raises(RingsideError, match="killed"):
                 watch(spark, source, out)
-        assert query(out, "distinct msg_rate_in", "topics") == [(rate,)]
+        assert query(out, "distinct msg_rate_in", "topics") == [(1.0,)]
     assert watch(spark, source, out)["batches"] == 2
     # The broker lists a no more.
     rates = query(out, "partitioned_topic, sum(msg_rate_in)", "topics", "group by all order by all")
@@ -95,42 +89,22 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
     assert query(out, "count(*)", "consumers") == [(6 * 3,)]
     assert query(out, "distinct broker", "topics") == [("b1",)]
     assert query(out, "distinct file", "quarantine") == [("two/half.json",)]
-    assert query(out, "count(*), count(distinct file)", "files") == [(3, 3)]
+    assert query(out, "count(*), count(distinct file)", "files") == [(2, 2)]
     history = query(out, "batch, partitions, consumers, policy", "imbalance_history", "order by all")
     assert history == [(0, 6, 2, "flag_off"), (1, 6, 3, "flag_off")]
     assert query(out, "batch, broker, topics", "broker_history", "order by all") == [(0, "b1", 6), (1, "b1", 6)]
-    assert sorted(path.name for path in (out / watching.OWN).iterdir()) == [".lock", "checkpoint"]
     summary = read_results(result_at(out)).summary
     assert summary is not None
     assert (summary.totals.topics, summary.totals.brokers, summary.jobs) == (6, 1, ("import", "assign"))
     assert part_of(result_at(out), "", "t/n", "s") is not None
 
-    # Nobody takes in a file twice, and nobody is left to believe it.
+    # Written again under its name it is newer, unless its path says its time.
     later = (out / "runs" / f"{fleet_results.manifest(out)['run_id']}.json").stat().st_mtime_ns + 10**9
-    arrive(source, "two/half.json", stats(["d"], 1.0, 1))
-    os.utime(source / "two" / "half.json", ns=(later, later))
-    said: list[str] = []
-    job_called("watch")(spark, source, out, JobOptions({}, said.append))
-    assert query(out, "count(*)", "topics") == [(6,)]
-    assert [line for line in said if "two/half.json" in line and "needs a new name" in line] == said
-    with (
-        watching._alone(out / watching.OWN / ".lock", out),
-        pytest.raises(RingsideError, match="another watch is writing"),
-    ):
-        watch(spark, source, out)
-
-    # Before the column ``consumers`` existed.
-    part = fleet_results.parts(out, "topics")[0]
-    pq.write_table(pq.ParquetFile(part).read().drop_columns(["consumers"]), part)
-    arrive(source, "2026-11-24T08-00-00Z/b1-broker-stats-topics.json", stats(["e"], 1.0, 1))
-    with monkeypatch.context() as patch:
-        patch.setattr(watching._Watch, "take", pytest.fail)
-        with pytest.raises(InputError, match=r"not a table topics: .*; watch into a new folder"):
-            watch(spark, source, out)
-
-    shutil.rmtree(out / watching.OWN)
-    with pytest.raises(RingsideError, match="not the one its tables were made with"):
-        watch(spark, source, out)
+    for name, topic in (("two/half.json", "d"), ("2026-11-24T07-00-00Z/b1-broker-stats-topics.json", "e")):
+        arrive(source, name, stats([topic], 1.0, 1))
+        os.utime(source / name, ns=(later, later))
+    assert watch(spark, source, out)["batches"] == 3
+    assert query(out, "count(*)", "quarantine", "where file <> ''") == [(0,)]
 
 
 def test_dumps_count_by_their_moments_and_not_by_their_arrival(spark: SparkSession, tmp_path: Path) -> None:
@@ -149,23 +123,21 @@ def test_dumps_count_by_their_moments_and_not_by_their_arrival(spark: SparkSessi
     expected = [("a", "b1", 24.0), ("b", "b2", 25.5), ("z", "b3", 3.0)]
     assert query(out, topics, "topics", "group by all order by all") == expected
     moments = query(out, "distinct epoch_ms(snapshot_time) // 60000 % 1440", "broker_history", "order by all")
-    assert moments == [(8 * 60,), (8 * 60 + 30,)]
+    assert moments == [(6 * 60,), (8 * 60 + 30,)]
 
-    # A late one changes the history alone; half a dump takes no topic away.
+    # A late one counts for nothing; half a dump takes no topic away.
     arrive(source, f"b1/2026-11-24T07-00-00Z/{dump}", stats(["a", "gone"], 7.0, 1))
     arrive(source, f"b2/2026-11-24T09-00-00Z/{dump}", stats(["c", "d"], 9.0, 1)[:-300])
     watch(spark, source, out)
     now = query(out, topics, "topics", "group by all order by all")
     assert now[:2] == expected[:2] and now[-1] == expected[-1]
     assert now[2][:2] == ("c", "b2")
-    late = query(out, "broker, topics", "broker_history", "where hour(snapshot_time at time zone 'UTC') = 7")
-    assert late == [("b1", 6)]
 
-    # Whole again, it does.
+    # Whole again, it does: b is where the newest answer that lists it says.
     arrive(source, f"b2/2026-11-24T10-00-00Z/{dump}", stats(["c"], 10.0, 1))
     watch(spark, source, out)
     now = query(out, topics, "topics", "group by all order by all")
-    assert now == [expected[0], ("c", "b2", 30.0), expected[-1]]
+    assert now == [expected[0], ("b", "b1", 24.0), ("c", "b2", 30.0), expected[-1]]
 
 
 BROKERS = [f"b{number}" for number in range(8)]
@@ -207,27 +179,30 @@ def test_a_part_of_the_history_is_the_same_in_every_run(backlogs: dict[int, tupl
         assert rows["snapshot_time"].to_pylist() == sorted(rows["snapshot_time"].to_pylist())
 
 
-def test_rounds_are_in_the_order_of_moments_and_late_dumps_are_by_themselves() -> None:
-    def dump(thing: str, moment: int) -> watching.Dump:
-        return watching.Dump(f"/{thing}{moment}", f"{thing}{moment}", thing, moment)
+def test_rounds_are_in_the_order_of_moments_and_have_the_newest_of_each() -> None:
+    def dump(thing: str, hour: int) -> FoundFile:
+        name = f"{thing}/2026-11-24T{hour:02}-00-00Z/a.json"
+        return FoundFile(name, Path(name), 1, 0, moment_of(name, None))
 
     dumps = [dump("x", 9), dump("x", 5), dump("y", 7), dump("x", 2), dump("z", 3)]
-    rounds = watching.rounds_of(dumps, {"x": 4, "z": 3})
-    assert [(each.late, [dump.name for dump in each.dumps]) for each in rounds] == [
-        (True, ["x2"]),
-        (False, ["z3", "x5", "y7"]),
-        (False, ["x9"]),
-    ]
-    assert [each.moment_ms for each in rounds] == [2, 7, 9]
+    noon = datetime(2026, 11, 24, tzinfo=UTC)
+    read = {"x/a.json": noon.replace(hour=4), "z/a.json": noon.replace(hour=3)}
+    rounds = watching.rounds_of(dumps, read)
+    named = [[(file.name[0], file.moment.hour if file.moment else 0) for file in files] for files in rounds]
+    assert named == [[("z", 3), ("x", 5), ("y", 7)], [("z", 3), ("y", 7), ("x", 9)]]
+    assert [file.position for file in rounds[0]] == [0, 1, 2]
+    assert watching.rounds_of(dumps, read | {"x/a.json": noon.replace(hour=9), "y/a.json": noon.replace(hour=7)}) == []
 
 
 def test_what_cannot_be_watched_is_refused_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
-    source = tmp_path / "in"
+    source, empty = tmp_path / "in", tmp_path / "empty"
+    empty.mkdir()
     for folder, out, options, word in (
         (source / "x", tmp_path / "out", {}, "is not a folder"),
         (tmp_path, tmp_path / "out", {}, "put the result elsewhere"),
         (tmp_path, tmp_path / "out", {"every": "soon"}, "every is a whole number"),
         (tmp_path, tmp_path / "out", {"often": "1"}, "no option 'often'"),
+        (empty, tmp_path / "out", {}, "no .json"),
     ):
         with pytest.raises(InputError, match=word):
             watch(spark, folder, out, **options)

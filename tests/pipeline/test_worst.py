@@ -6,13 +6,15 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from engine.views.fleet.summary import unknown_of
 from pipeline.schemas import FINDINGS, WORST_SUBSCRIPTIONS
 from pipeline.transforms.worst import worst_subscriptions
 
-OF_OTHERS = ("findings", "worst_severity", "msg_rate_out", "msg_backlog_entries")
+SUMS = ("msg_rate_out", "msg_backlog_entries")
+OF_OTHERS = ("findings", "worst_severity", *SUMS, *map(unknown_of, SUMS))
 UNITS = [column for column in WORST_SUBSCRIPTIONS.columns if column.name not in OF_OTHERS]
 TRAFFIC = "cluster string, namespace string, subscription string, type string, dispatchers bigint, " + (
-    "msg_rate_out double, msg_backlog_entries bigint"
+    "msg_rate_out double, msg_backlog_entries bigint, msg_rate_out_unknown bigint, msg_backlog_entries_unknown bigint"
 )
 
 

@@ -60,7 +60,7 @@ def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp
 def test_ctrl_c_ends_a_watch_with_its_java_and_keeps_the_last_batch(env: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     source = RECORDING.with_name("a-priority-001-8p-hash")
-    words = ("fleet", "watch", str(source), str(out), "--set", "every=1")
+    words = ("fleet", "watch", str(source), str(out), "--every", "1")
     with started(env | {"JDK_JAVA_OPTIONS": SHORT_LIVED}, tmp_path, *words) as process:
         assert process.stderr is not None
         lines = []

@@ -103,7 +103,7 @@ def result(folder: Path, day: str) -> Path:
 def _worst(name: str, kind: str, uneven: float | None, idle: int, lost: float, verdict: str | None) -> tuple[Any, ...]:
     return (
         NAMESPACE, name, kind, "flag_on", 5, 3, idle, uneven, None, 0, 0, verdict, 0, None, 1.0, 0, uneven, 1, lost,
-        None, None, None,
+        None, None, None, 0, 0,
     )  # fmt: skip
 
 

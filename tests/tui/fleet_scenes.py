@@ -32,6 +32,8 @@ from tests import fleet_results
 NAMESPACE = "shop/orders"
 SHARED = "persistent://shop/loose/shared"
 NAMES = ("billing-0", "billing-1", "billing-2")
+WHOLE = (0,) * 6
+"""Of how many topics each sum of a namespace is unknown."""
 
 
 def write(folder: Path, table: Table, rows: list[tuple[Any, ...]]) -> None:
@@ -72,16 +74,16 @@ def small_result(folder: Path) -> Path:
     write(
         folder, schemas.WORST_SUBSCRIPTIONS,
         [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.5, 2.75, 4, 1, None, 2, "warning", 13.0, 65,
-          2.5, 1, 4.5, None, None, None),
+          2.5, 1, 4.5, None, None, None, 0, 0),
          (NAMESPACE, "orders", "Key_Shared", "auto_split", 1, 2, 0, 1.25, None, 0, 0, "CHANCE", 0, None, 1.0, 5,
-          1.25, 1, 0.0, None, None, None),
+          1.25, 1, 0.0, None, None, None, 0, 0),
          ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5, None, 1, 0.0,
-          None, None, None)],
+          None, None, None, 0, 0)],
     )  # fmt: skip
     write(
         folder, schemas.WORST_NAMESPACES,
-        [(NAMESPACE, 14, 2, 40.0, 14.0, 4e3, 2e3, 0, 2, 1, 2.5, "billing", 0, 2, "warning", 3, 0),
-         ("shop/loose", 1, 1, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, None, None, 0, 1, "info", 0, 0)],
+        [(NAMESPACE, 14, 2, 40.0, 14.0, 4e3, 2e3, 0, 2, 1, 2.5, "billing", 0, 2, "warning", 3, 0, *WHOLE),
+         ("shop/loose", 1, 1, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, None, None, 0, 1, "info", 0, 0, *WHOLE)],
     )  # fmt: skip
     write(
         folder, schemas.FINDINGS,
@@ -163,12 +165,13 @@ def installation(folder: Path) -> Path:
         "spare_msg_rate": pa.array(np.round(rate * (1.0 - 1.0 / uneven), 1)),
         "worst_topic": pa.nulls(count, pa.string()), "worst_consumers": pa.nulls(count, pa.int64()),
         "worst_active": pa.nulls(count, pa.int64()),
+        "msg_rate_out_unknown": pa.array(at * 0), "msg_backlog_entries_unknown": pa.array(at * 0),
     }  # fmt: skip
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
     table = table.sort_by([("max_over_mean", "descending"), ("idle", "descending")])
     fleet_results.put_table(folder, schemas.WORST_SUBSCRIPTIONS.name, table)
     write(folder, schemas.WORST_NAMESPACES, [
-        (name, 900, 15, 12.0, 34.0, 1.0, 1.0, 0, 16, 0, 2.0, "billing-1", 1, 2, "warning", 50, 0)
+        (name, 900, 15, 12.0, 34.0, 1.0, 1.0, 0, 16, 0, 2.0, "billing-1", 1, 2, "warning", 50, 0, *WHOLE)
         for name in sorted(set(space.tolist()))
     ])  # fmt: skip
     severities = {word: int(result[worst == word].sum()) for word in ("error", "warning", "info")}
@@ -209,6 +212,7 @@ def large_result(folder: Path, rows: int) -> Path:
         "spare_msg_rate": pa.array(at * 0.0),
         "worst_topic": pa.nulls(rows, pa.string()), "worst_consumers": pa.nulls(rows, pa.int64()),
         "worst_active": pa.nulls(rows, pa.int64()),
+        "msg_rate_out_unknown": pa.array(at * 0), "msg_backlog_entries_unknown": pa.array(at * 0),
     }  # fmt: skip
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
     fleet_results.put_table(folder, "worst_subscriptions", table)

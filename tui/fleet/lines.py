@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from engine.text import counted
+from engine.views.fleet.summary import unknown_of
 from themes.palettes import Palette, Rgb, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.colour import mix
@@ -17,7 +18,7 @@ from tui.drawing.glyphs import glyphs_of
 from tui.fleet.columns import MANY_TIMES, FleetList, Placed, severity_style
 from tui.fleet.words import about_row, wrapped
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.wording import fit, quantity, safe_name
+from tui.kit.wording import at_least, fit, quantity, safe_name
 from tui.sources.fleet_histogram import Histogram, Spread
 
 BAR_CELLS: Final = 2
@@ -70,7 +71,8 @@ def fleet_line(
             name = safe_name(value) if value else column.column.empty
             text.append(fit(name, room) + " ", "" if kind == "name" else dim)
         else:
-            number = "-" if value is None else number_text(float(value), kind)
+            lacking = row.get(unknown_of(column.column.name))
+            number = "-" if value is None else at_least(number_text(float(value), kind), lacking)
             text.append(number.rjust(room) + " ", dim if not value else "")
     return text
 

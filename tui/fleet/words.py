@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from rich.text import Text
 
 from engine.keyshared.luck import Verdict
 from engine.text import counted
-from engine.views.fleet.summary import FleetSummary, FleetTotals
+from engine.views.fleet.summary import FleetSummary, unknown_of
 from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import (
     BROKERS,
@@ -26,7 +27,7 @@ from tui.fleet.columns import (
 )
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
-from tui.kit.wording import in_out_rate, out_rate, quantity, safe_name
+from tui.kit.wording import at_least, in_out_rate, out_rate, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
@@ -54,7 +55,7 @@ def fleet_sentence(
         counted(totals.brokers, "broker"),
         counted(totals.namespaces, "namespace"),
         f"{counted(totals.topics, 'topic')} {over_runs}".rstrip(),
-        f"{_rate(totals, 'msg_rate_in')} in/s, {_rate(totals, 'msg_rate_out')} out/s",
+        _rates({**asdict(totals), **{unknown_of(name): lacking for name, lacking in totals.unknown.items()}}),
         counted(totals.subscription_names, "subscription"),
         counted(totals.consumers, "consumer"),
         counted(totals.bundles, "bundle"),
@@ -63,9 +64,11 @@ def fleet_sentence(
     return _fitting(pieces, width)
 
 
-def _rate(totals: FleetTotals, name: str) -> str:
-    part = totals.partial.get(name)
-    return quantity(getattr(totals, name)) if part is None else f"at least {quantity(part.known)}"
+def _rates(row: Mapping[str, Any]) -> str:
+    rate_in, rate_out = (
+        at_least(quantity(row[name]), row.get(unknown_of(name))) for name in ("msg_rate_in", "msg_rate_out")
+    )
+    return f"{rate_in} in/s, {rate_out} out/s"
 
 
 def _releases(summary: FleetSummary) -> str:
@@ -181,9 +184,8 @@ def _subscription(row: Mapping[str, Any]) -> str:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
         waiting = row.get("msg_backlog_entries") or 0
-        parts.append(
-            out_rate(row["msg_rate_out"]) + (f", {counted(waiting, 'entry', 'waits', 'wait')}" if waiting else "")
-        )
+        rate = at_least(quantity(row["msg_rate_out"]), row.get(unknown_of("msg_rate_out")))
+        parts.append(f"{rate} out/s" + (f", {counted(waiting, 'entry', 'waits', 'wait')}" if waiting else ""))
     return "; ".join(parts)
 
 
@@ -198,7 +200,7 @@ def _namespace(row: Mapping[str, Any]) -> str:
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
         parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
-    parts.append(f"{quantity(row['msg_rate_in'])} in/s, {quantity(row['msg_rate_out'])} out/s")
+    parts.append(_rates(row))
     return "; ".join(parts)
 
 

@@ -112,7 +112,9 @@ def _content(groups: Sequence[Group], cells: int) -> Content:
     for title, lines in groups:
         rows: list[Content] = [plain(title, "$accent bold")]
         for line in lines:
-            first, *others = plain(line.text).wrap(max(1, cells - width - 3)) or [NO_TEXT]
+            text, room = plain(line.text), max(1, cells - width - 3)
+            fits = text.cell_length <= room  # nearly all do, and wrapping takes long
+            first, *others = (text,) if fits else text.wrap(room) or (NO_TEXT,)
             rows.append(assembled((f" {line.keys:>{width}}  ", "bold"), first))
             rows += [assembled(" " * (width + 3), other) for other in others]
         blocks.append(below_each_other(rows))

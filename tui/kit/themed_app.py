@@ -196,6 +196,8 @@ class VisibleFilter(LineFilter):
 class Hides(Protocol):
     """A secret that knows where it is in a text: brokers may repeat what a cluster was asked with."""
 
+    def __hash__(self) -> int: ...
+
     def hide(self, text: str) -> str:
         """The text without it."""
 
@@ -236,6 +238,25 @@ class AsciiFilter(LineFilter):
 
 
 VISIBLE: Final = VisibleFilter()
+ASCII: Final = AsciiFilter()
+
+
+class InTurn(LineFilter):
+    """One filter after the other. Textual keeps a line for each filter, and a line is what a paint makes most of."""
+
+    def __init__(self, filters: tuple[LineFilter, ...]) -> None:
+        super().__init__()
+        self.filters = filters
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return what the last of them leaves."""
+        for each in self.filters:
+            segments = each.apply(segments, background)
+        return segments
+
+
+_covering = lru_cache(maxsize=2)(SecretFilter)
+_in_turn = lru_cache(maxsize=8)(InTurn)
 
 
 class ThemedApp(App[int]):
@@ -336,9 +357,8 @@ class ThemedApp(App[int]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The stock filters, one for a secret, one for characters that command a terminal, and perhaps for ASCII."""
-        secret = [SecretFilter(self.secret)] if self.secret is not None else []
-        ours = [*secret, VISIBLE, *([AsciiFilter()] if self._ascii_only else [])]
-        return [*super().get_line_filters(), *ours]
+        secret = [_covering(self.secret)] if self.secret is not None else []
+        return (_in_turn((*super().get_line_filters(), *secret, VISIBLE, *([ASCII] if self._ascii_only else []))),)
 
     def action_command_palette(self) -> None:
         """The palette, unless one is open, or was closed and is not gone yet."""

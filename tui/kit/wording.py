@@ -178,6 +178,15 @@ def known(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def at_least(text: str, lacking: int | None) -> str:
+    """A sum with a plus where ``lacking`` things of it lack the number, so that it is at least so much.
+
+    >>> at_least("1.2k", 0), at_least("1.2k", 3), at_least(UNKNOWN, 3)
+    ('1.2k', '1.2k+', '–')
+    """
+    return f"{text}+" if lacking and text != UNKNOWN else text
+
+
 def out_rate(value: float | None) -> str:
     """Messages per second to consumers."""
     return f"{quantity(value)} out/s"

@@ -30,12 +30,14 @@ _DECLARED: Final[Mapping[str, str]] = {
     " consumers: whole, idle: whole, max_over_mean: real?, max_over_mean_rate: real?, moved: whole,"
     " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real?*,"
     " msg_backlog_entries: whole?*, max_over_even: real?, lists: whole*, spare_msg_rate: real*,"
-    " worst_topic: text?*, worst_consumers: whole?*, worst_active: whole?*,"
+    " worst_topic: text?*, worst_consumers: whole?*, worst_active: whole?*, msg_rate_out_unknown: whole?*,"
+    " msg_backlog_entries_unknown: whole?*,"
     " snapshot_time: moment?*",
     "worst_namespaces": "cluster: text, namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real?,"
     " msg_rate_out: real?,"
     " backlog_size_bytes: whole?, bundles: whole, bundles_to_split: whole, worst_max_over_even: real?,"
-    " worst_subscription: text?, idle: whole, findings: whole, worst_severity: text?",
+    " worst_subscription: text?, idle: whole, findings: whole, worst_severity: text?, msg_rate_in_unknown: whole?*,"
+    " msg_rate_out_unknown: whole?*, backlog_size_bytes_unknown: whole?*",
     "findings": "cluster: text, rule: text, severity: text, severity_level: whole, namespace: text,"
     " subscription: text, bundle: text,"
     " topic: text, consumer: text, topics: whole, what: text, advice: text",

@@ -14,11 +14,11 @@ from engine.cluster.scalable.events import ScalableSeen
 from engine.cluster.scalable.group import ANY_BUCKET, Attachment, Group, Holdings, checking
 from engine.cluster.scalable.running import Happening, Running, begun
 from engine.hashing import utf16_order
-from engine.memo import Remembered
+from engine.memo import Remembered, RememberedEach
 from engine.scalable.coordinator import Coordinator
 from engine.scalable.layout import Clocks, by_descent
 from engine.scalable.load_reports import Rates
-from engine.scalable.model import RING_SIZE, Layout, backing_topic
+from engine.scalable.model import RING_SIZE, Layout, Segment, backing_topic
 from engine.scalable.reported import is_reader, kind_of, known_drained, loads_of, rates_of, seen_on, settings_of
 from engine.scalable.settings import OVERRIDABLE
 from engine.scalable.statistics import (
@@ -175,23 +175,33 @@ _subscriptions: Remembered[TopicSubscription] = Remembered()
 """Time passes without changing them."""
 
 
+_without_loads: RememberedEach[ListedSegment] = RememberedEach()
+
+
 def _list(running: Running) -> dict[str, ListedSegment]:
-    segments: dict[str, ListedSegment] = {}
-    for one, segment in running.layout.segments.items():
-        record = running.loads.get(one)
-        segments[str(one)] = ListedSegment(
-            name=backing_topic(running.topic, segment),
-            state=segment.state.value,
-            parentIds=segment.parent_ids or None,
-            childIds=segment.child_ids or None,
-            createdAt=instant(segment.created_at_ms),
-            sealedAt=instant(segment.sealed_at_ms),
-            load=_load(record.rates, (running.now_ms - record.modified_ms) / 1000) if record is not None else None,
-            terminated=not segment.active,
-            entryBuckets=segment.buckets,
-            ownerBroker=running.owners.get(one),
-        )
+    layout, owners = running.layout.segments, running.owners
+    items = ((owners.get(one), (segment,)) for one, segment in layout.items())
+    listed = _without_loads.get(running.topic, items, partial(_listed_segment, running.topic))
+    segments = {str(one): each for one, each in zip(layout, listed, strict=True)}
+    for one, record in running.loads.items():
+        if one in layout:
+            load = _load(record.rates, (running.now_ms - record.modified_ms) / 1000)
+            segments[str(one)] = msgspec.structs.replace(segments[str(one)], load=load)
     return segments
+
+
+def _listed_segment(topic: str, owner: str | None, segment: Segment) -> ListedSegment:
+    return ListedSegment(
+        name=backing_topic(topic, segment),
+        state=segment.state.value,
+        parentIds=segment.parent_ids or None,
+        childIds=segment.child_ids or None,
+        createdAt=instant(segment.created_at_ms),
+        sealedAt=instant(segment.sealed_at_ms),
+        terminated=not segment.active,
+        entryBuckets=segment.buckets,
+        ownerBroker=owner,
+    )
 
 
 def _load(rates: Rates, age_seconds: float) -> SegmentLoad:

@@ -19,6 +19,7 @@ from engine.compare.matching import came_and_left, ids_by_name, matched_subscrip
 from engine.compare.verdict import Verdict, items_of_leavers, judge, verdict_between
 from engine.config import BrokerSettings
 from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, Noun, handovers, key_handovers
+from engine.views.comparing.scalable import ScalableDifference, scalable_differences
 from engine.views.keys.moves import key_moves, keys_evenness, keys_verdict, same_space
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 from engine.views.reported.changes import change_text
@@ -84,6 +85,10 @@ class Sums:
     max_over_mean: Annotated[float, about("The largest max/mean of B, by items.")]
     max_over_mean_rate: Annotated[float | None, about("The same by messages; null where one is not known.")]
     worse: Annotated[int, about("Subscriptions whose verdict is worse.", 0)]
+    segments_moved: Annotated[int, about("Segments of scalable topics that are dealt to others in B.", 0)] = 0
+    ring_moved: Annotated[
+        float, about("The largest part of the ring of a scalable topic whose keys go to others in B.", 0)
+    ] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,9 @@ class DifferenceView:
     topics_renamed: Annotated[tuple[tuple[str, str], ...], about("Pairs of those that are likely one topic.")]
     bundles: Annotated[tuple[BundlesDifference, ...], about("Namespaces whose bundles differ.")]
     subscriptions: Annotated[tuple[SubscriptionDifference, ...], about("Every subscription of either side.")]
+    scalable: Annotated[
+        tuple[ScalableDifference, ...], about("Scalable topics of both sides that differ.", key="scalable_topics")
+    ] = ()
     reported: Annotated[
         tuple[Change, ...] | None,
         about(
@@ -158,6 +166,8 @@ class DifferenceView:
             max_over_mean=max((verdict.after.max_over_mean for verdict in judged), default=0.0),
             max_over_mean_rate=None if len(ratios) < len(judged) else max(ratios, default=0.0),
             worse=sum(verdict.judgement == "worse" for verdict in judged),
+            segments_moved=sum(len(topic.moves) for topic in self.scalable),
+            ring_moved=max((topic.ring_moved for topic in self.scalable), default=0.0),
         )
 
 
@@ -189,6 +199,7 @@ def difference_view(
         topics_renamed=renamed(vanished, appeared),
         bundles=_bundles(before, after),
         subscriptions=tuple(differences),
+        scalable=scalable_differences(before.scalable_topics, after.scalable_topics),
     )
 
 

@@ -157,11 +157,12 @@ MEASURES: Final = ("topics", "msg_rate_in", "msg_rate_out", "storage_size_bytes"
 @dataclass(frozen=True, slots=True)
 class Trend:
     """One cluster, or with ``tenant`` one tenant of it: of each of ``MEASURES`` a value for each run, None where it is
-    unknown."""
+    unknown, and how many topics are ``lacking`` in the sum."""
 
     cluster: str
     tenant: str
     values: tuple[tuple[float | None, ...], ...]
+    lacking: tuple[tuple[int, ...], ...]
 
 
 def growth(values: Sequence[float | None]) -> float | None:
@@ -196,17 +197,16 @@ def trends_of(history: Sequence[FleetSummary]) -> list[Trend]:
     """The trends of the clusters and tenants that the last summary has: clusters first, then those of most topics."""
     if len(history) < 2:
         return []
-    runs = [{(group.cluster, group.tenant): group for group in summary.groups} for summary in history]
+    groups = [{(group.cluster, group.tenant): group for group in summary.groups} for summary in history]
     last = sorted(
         history[-1].groups, key=lambda group: (bool(group.tenant), -group.topics, group.cluster, group.tenant)
     )
     return [
         Trend(
             group.cluster, group.tenant,
-            tuple(
-                tuple(getattr(run.get((group.cluster, group.tenant)), measure, None) for run in runs)
-                for measure in MEASURES
-            ),
+            tuple(tuple(getattr(run, measure, None) for run in runs) for measure in MEASURES),
+            tuple(tuple(run.unknown.get(measure, 0) if run else 0 for run in runs) for measure in MEASURES),
         )
         for group in last
+        for runs in [[run.get((group.cluster, group.tenant)) for run in groups]]
     ]  # fmt: skip

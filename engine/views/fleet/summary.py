@@ -20,19 +20,23 @@ VERSION: Final = 3
 FILE_NAME: Final = "summary.json"
 
 
-@dataclass(frozen=True, slots=True)
-class PartialSum:
-    """What is known of a sum: the total of those topics that have the number, and how many ``lack`` it."""
+def unknown_of(name: str) -> str:
+    """The column with how many topics lack a number, of which another column is the sum.
 
-    known: float
-    lack: int
+    >>> unknown_of("msg_rate_in")
+    'msg_rate_in_unknown'
+    """
+    return f"{name}_unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class FleetTotals:
     """What there is. Rates in messages/s, throughput in bytes/s; ``subscriptions`` counts those of every partition,
-    ``subscription_names`` names in their namespaces. A sum is None where an answer lacks one of its numbers, and
-    ``partial`` then has what is known of it, by its name."""
+    ``subscription_names`` names in their namespaces.
+
+    Here as in rows of namespaces, subscriptions and groups a sum is of the numbers that are known, None where none is,
+    and ``unknown`` says how many topics lack the number, by the name of the sum, unless all have it.
+    """
 
     topics: int = 0
     partitioned_topics: int = 0
@@ -51,7 +55,7 @@ class FleetTotals:
     msg_throughput_out: float | None = 0.0
     storage_size_bytes: int | None = 0
     backlog_size_bytes: int | None = 0
-    partial: dict[str, PartialSum] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +128,7 @@ class WorstSubscription:
     consumers. ``worst_topic``: the first topic with the list of consumers that makes ``max_over_even``, which has
     ``worst_consumers``, of which ``worst_active`` have a partition.
 
-    ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions, None where an
-    answer lacks one of the numbers; summaries of earlier releases lack them.
+    ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions.
     """
 
     cluster: str
@@ -151,6 +154,7 @@ class WorstSubscription:
     worst_topic: str | None = None
     worst_consumers: int | None = None
     worst_active: int | None = None
+    unknown: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +177,7 @@ class WorstNamespace:
     idle: int
     findings: int
     worst_severity: str | None
+    unknown: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +191,7 @@ class GroupTotals:
     msg_rate_out: float | None
     storage_size_bytes: int | None
     backlog_size_bytes: int | None
+    unknown: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +320,27 @@ class FindingCount:
 
 
 @dataclass(frozen=True, slots=True)
+class WorstFinding:
+    """One finding; a part of its place that does not apply is empty."""
+
+    cluster: str
+    namespace: str
+    subscription: str
+    rule: str
+    severity: str
+    bundle: str
+    topic: str
+    consumer: str
+    what: str
+
+    @property
+    def place(self) -> str:
+        """The cluster, then the name of what it is about, and which consumer of it."""
+        about = self.topic or self.bundle or self.namespace
+        return " ".join(part for part in (self.cluster, about, self.subscription, self.consumer) if part)
+
+
+@dataclass(frozen=True, slots=True)
 class QuarantineCount:
     """What was set aside: ``rows`` of ``table`` with so many ``problems``; ``kind``: bad, superseded or note."""
 
@@ -355,6 +382,7 @@ class FleetSummary:
     run_id: str = ""
     snapshot_time: str | None = None
     groups: tuple[GroupTotals, ...] = ()
+    worst_findings: tuple[WorstFinding, ...] = ()
 
 
 class _Version(msgspec.Struct):
@@ -447,6 +475,10 @@ def _families(summary: FleetSummary, owners: Mapping[str, str] | None) -> Iterab
         value = getattr(summary.totals, name)
         if value is not None:
             yield _single(name, meaning, value)
+    yield Family(
+        "ringside_fleet_topics_lacking", "topics that lack a number, of which the sum is then that of the others",
+        tuple(Sample(count, (("number", name),)) for name, count in summary.totals.unknown.items()),
+    )  # fmt: skip
     yield _single("jobs_failed", "jobs of the last run that could not be finished", len(summary.failed))
     if "import" in summary.jobs:
         yield _single("records", "records that were read", summary.records.read)

@@ -17,6 +17,7 @@ from engine.text import counted, joined
 from engine.views.scalable.dashboard import ScalableDashboard, keys_answered, steps_ahead
 from engine.views.scalable.model import ConsumerRow, ScalableView, SegmentRow, SubscriptionRow
 from engine.views.scalable.words import (
+    coverage_lines,
     ids_text,
     key_text,
     next_step_lines,
@@ -57,7 +58,8 @@ def why_points(dashboard: ScalableDashboard) -> tuple[Point, ...]:
     row = dashboard.subscription
     if row is None:
         return (Point("fine", "no consumer has subscribed, so nothing is late", main=True),)
-    points = [*_stuck(row), *_waiting(row), *_attachment(dashboard, row), *_hints(dashboard, row)]
+    points = [Point("layout", line, main=True, bad=True) for line in coverage_lines(dashboard.view)]
+    points += [*_stuck(row), *_waiting(row), *_attachment(dashboard, row), *_hints(dashboard, row)]
     if not any(point.main for point in points):
         first = f"nothing of {row.name} waits for another segment, and every segment has a consumer"
         points = [Point("fine", first, main=True), *points]
@@ -278,7 +280,7 @@ def _layout_changes(before: ScalableView, after: ScalableView) -> list[Point]:
 def _dealt_changes(before: SubscriptionRow | None, after: SubscriptionRow) -> list[Point]:
     if before is None:
         return [Point(after.name, f"is new, with {counted(len(after.consumers), 'consumer')}")]
-    was, now = _dealt_to(before), _dealt_to(after)
+    was, now = dealt_to(before), dealt_to(after)
     moved = [one for one in sorted(was.keys() | now.keys()) if was.get(one, ()) != now.get(one, ())]
     texts = [f"{one}: {_names(was.get(one, ()))} → {_names(now.get(one, ()))}" for one in moved[:_MOVES_SHOWN]]
     if len(moved) > _MOVES_SHOWN:
@@ -294,7 +296,8 @@ def _dealt_changes(before: SubscriptionRow | None, after: SubscriptionRow) -> li
     return [Point(after.name, "; ".join(texts))] if texts else []
 
 
-def _dealt_to(row: SubscriptionRow) -> dict[int, tuple[str, ...]]:
+def dealt_to(row: SubscriptionRow) -> dict[int, tuple[str, ...]]:
+    """By segment the consumers that it is dealt to, several where they share it by buckets."""
     dealt: dict[int, list[str]] = {}
     for consumer in row.consumers:
         for share in consumer.computed or ():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import attrgetter
 from typing import Annotated, Final
 
 from msgspec import Struct, structs
@@ -144,6 +145,10 @@ class Drawn:
 
 _views: Remembered[ScalableView] = Remembered()
 _drawn: Remembered[Drawn] = Remembered()
+_shown_of: Final = attrgetter(
+    "id", "start", "end", "state", "parents", "buckets", "msg_rate_in", "msg_rate_out", "score", "backlog", "owner"
+)
+"""What is drawn of a segment: the age of its load record, which every step changes, is not."""
 _UNNUMBERED: Final[Mapping[str, int]] = {}
 
 
@@ -170,7 +175,8 @@ def scalable_dashboard(
     row = chosen or next(iter(view.subscriptions), None)
     group = running.groups.get(row.name) if row is not None else None
     numbers = group.numbers if group is not None else _UNNUMBERED
-    drawn = _drawn.get((view.segments, row, numbers), (), lambda: _new_drawn(view.segments, row, numbers))
+    shown = tuple(map(_shown_of, view.segments))
+    drawn = _drawn.get((row, numbers), (shown,), lambda: _new_drawn(view.segments, row, numbers))
     return ScalableDashboard(
         status=ScalableStatus(
             topic,

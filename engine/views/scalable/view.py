@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from engine.admin.moments import Moment
 from engine.admin.scalable import ScalableFacts
 from engine.errors import Rejection
 from engine.hashing import utf16_order
-from engine.memo import Remembered
+from engine.memo import Remembered, RememberedEach
 from engine.scalable.buckets import Attached, bucket_of, bucket_owners
 from engine.scalable.dealing import Deal, deal
 from engine.scalable.layout import Clocks, split
+from engine.scalable.load_reports import Rates
 from engine.scalable.model import RING_SIZE, Kind, Layout, Segment, attached_name, backing_topic, by_place
 from engine.scalable.reported import (
     CHECKPOINT,
@@ -124,7 +127,7 @@ def scalable_view(
         epoch=layout.epoch,
         changes_ms=tuple(sorted(changes_ms | _changes_ms(layout))),
         controller=statistics.controllerBroker,
-        segments=_segment_rows(facts.topic, (*active, *sealed), layout, statistics, settings),
+        segments=_segment_rows(facts.topic, (*active, *sealed), statistics, settings),
         subscriptions=tuple(
             _subscription_rows.get((one,), (frozenset(lost),), partial(_subscription_row, one, layout, lost))
             for one in subscriptions
@@ -164,38 +167,38 @@ def _deal_again(name: str, reported: TopicSubscription, layout: Layout) -> Dealt
 
 _dealt: Remembered[Dealt] = Remembered()
 _subscription_rows: Remembered[SubscriptionRow] = Remembered()
-_rows: Remembered[Callable[[Segment, int | None], SegmentRow]] = Remembered()
-"""By layout and listed segments: a step of consumers changes only backlogs."""
-_all_rows: Remembered[tuple[SegmentRow, ...]] = Remembered()
+_rows: RememberedEach[SegmentRow] = RememberedEach()
 
 
 def _segment_rows(
-    topic: str, segments: Sequence[Segment], layout: Layout, statistics: TopicStatistics, settings: AutoScaleSettings
+    topic: str, segments: Sequence[Segment], statistics: TopicStatistics, settings: AutoScaleSettings
 ) -> tuple[SegmentRow, ...]:
     listed = statistics.layout.segments
-    kept: dict[tuple[int, int | None], SegmentRow] = {}
-
-    def row_of(segment: Segment, backlog: int | None) -> SegmentRow:
-        key = segment.segment_id, backlog
-        if key not in kept:
-            one = listed.get(str(segment.segment_id), _UNLISTED)
-            kept[key] = _segment_row(topic, segment, one, settings, backlog)
-        return kept[key]
-
-    row = _rows.get((layout, listed), (topic, settings), lambda: row_of)
     subscriptions = [one.segments for one in statistics.subscriptions.values()]
-    backlogs: list[int | None] = []
+    items: list[tuple[_Changing, tuple[Segment]]] = []
+    ages: list[float | None] = []
     for segment in segments:
         name = str(segment.segment_id)
         seen = [one[name].msgBacklog for one in subscriptions if name in one]
-        backlogs.append(sum(seen) if seen else None)
-    return _all_rows.get((row,), (tuple(backlogs),), lambda: tuple(map(row, segments, backlogs)))
+        here = listed.get(name, _UNLISTED)
+        items.append(((sum(seen) if seen else None, here.name, here.ownerBroker, rates_of(here)), (segment,)))
+        ages.append(here.load.ageSeconds if here.load is not None else None)
+    rows = _rows.get((topic, settings), items, partial(_segment_row, topic, settings))
+    # Time passes for the ages alone.
+    return (
+        tuple(row if age is None else replace(row, load_age_seconds=age) for row, age in zip(rows, ages, strict=True))
+        if any(age is not None for age in ages)
+        else rows
+    )
 
 
-def _segment_row(
-    topic: str, segment: Segment, listed: ListedSegment, settings: AutoScaleSettings, backlog: int | None
-) -> SegmentRow:
-    rates, limits = rates_of(listed), settings.split_limits()
+_Changing = tuple[int | None, str | None, str | None, Rates | None]
+"""What of a segment's row is not part of the layout: backlog, name, owner, rates."""
+
+
+def _segment_row(topic: str, settings: AutoScaleSettings, changing: _Changing, segment: Segment) -> SegmentRow:
+    backlog, name, owner, rates = changing
+    limits = settings.split_limits()
     scores: list[float] = []
     if rates is not None and min(limits) > 0:
         scores = [rate / limit for rate, limit in zip(rates.values(), limits, strict=True)]
@@ -210,14 +213,14 @@ def _segment_row(
         buckets=segment.buckets,
         parents=segment.parent_ids,
         children=segment.child_ids,
-        topic=listed.name or backing_topic(topic, segment),
-        owner=listed.ownerBroker,
+        topic=name or backing_topic(topic, segment),
+        owner=owner,
         created_ms=segment.created_at_ms if segment.created_at_ms > 0 else None,
         msg_rate_in=msg_in,
         byte_rate_in=byte_in,
         msg_rate_out=msg_out,
         byte_rate_out=byte_out,
-        load_age_seconds=listed.load.ageSeconds if listed.load is not None else None,
+        load_age_seconds=None,
         score=best,
         score_metric=METRICS[scores.index(best)] if best else None,
         backlog=backlog,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from engine.scalable.model import RING_SIZE
 from engine.scalable.scaling import (
     AT_MAX_SEGMENTS,
     BELOW_FLOOR,
@@ -16,7 +17,17 @@ from engine.scalable.scaling import (
     UNSPLITTABLE,
 )
 from engine.text import counted, joined
-from engine.views.scalable.model import ConsumerRow, KeyOwner, KeyRow, NextStep, Share, StepRow, SubscriptionRow, Wait
+from engine.views.scalable.model import (
+    ConsumerRow,
+    KeyOwner,
+    KeyRow,
+    NextStep,
+    ScalableView,
+    Share,
+    StepRow,
+    SubscriptionRow,
+    Wait,
+)
 
 _REASONS = {
     CONSUMER_COUNT: "a subscription has more consumers than there are segments, and the busiest has enough traffic",
@@ -75,6 +86,28 @@ def next_step_lines(step: NextStep) -> list[str]:
         printed, computed = step.reported_reason or "no reason", step.blocked_reason or "none"
         lines.append(f"statistics still show {printed} of the last evaluation; the next one shows {computed}")
     return lines
+
+
+def coverage_lines(view: ScalableView) -> list[str]:
+    """Which hashes no active segment has, and which several have; nothing of a ring that is covered once.
+
+    Brokers make no such layout: the answer is cut, or was made by hand.
+    """
+    holes, twice = [], []
+    free = 0
+    for one in sorted((one for one in view.segments if one.state == "ACTIVE"), key=lambda one: (one.start, one.end)):
+        if one.start > free:
+            holes.append(f"{free:04x}-{one.start - 1:04x}")
+        elif one.start < free:
+            twice.append(f"{one.start:04x}-{min(one.end, free - 1):04x}")
+        free = max(free, one.end + 1)
+    if free < RING_SIZE:
+        holes.append(f"{free:04x}-{RING_SIZE - 1:04x}")
+    lines = [f"no active segment has {joined(holes)}: keys of these hashes go nowhere"] if holes else []
+    return [
+        *lines,
+        *([f"several active segments have {joined(twice)}: the first one gets their keys"] if twice else []),
+    ]
 
 
 def share_text(share: Share) -> str:

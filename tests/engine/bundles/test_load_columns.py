@@ -7,9 +7,21 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange
-from engine.bundles.columns import LoadColumns, PickedNames, dealt_rows, equal_rows, sum_in_order
-from engine.bundles.loads import TopicLoad
+from engine.bundles.bulk_children import children_of
+from engine.bundles.bulk_splits import Answer, Cuts, cuts_by_algorithm
+from engine.bundles.columns import (
+    LoadColumns,
+    PickedNames,
+    TopicColumns,
+    bundle_map,
+    dealt_rows,
+    equal_rows,
+    in_columns,
+    sum_in_order,
+)
+from engine.bundles.loads import TopicLoad, check_loads
 from engine.bundles.plan import shares_of, split_command
 
 TOP = 0xFFFFFFFF
@@ -69,3 +81,43 @@ def test_positions_are_said_with_their_algorithm_only() -> None:
     assert "-sb" not in split_command("t/n", bundle, "range_equally_divide", [5])
     assert "-sb" not in split_command("t/n", bundle, "specified_positions_divide", [])
     assert split_command("t/n", bundle, "specified_positions_divide", [5, 3, 5]).endswith(" -sb 3,5")
+
+
+@pytest.mark.parametrize("count", [2**15 - 1, 2**15, 2**15 + 1])
+def test_rows_are_dealt_out_to_more_bundles_than_a_small_integer_counts(count: int) -> None:
+    bundles = [BundleRange(low, low + 1) for low in range(count)]
+    dealt = dealt_rows(np.array([count - 1, 0, count - 2]), bundles)
+    assert [at for at, rows in enumerate(dealt) if len(rows)] == [0, count - 2, count - 1]
+    assert [dealt[at].tolist() for at in (0, count - 2, count - 1)] == [[1], [2], [0]]
+
+
+def test_whole_numbers_are_rates_too_and_places_of_bundles_are_integers() -> None:
+    assert in_columns([TopicLoad("a", 1, 2, 3, 4, 5)]).rates.dtype == np.float64
+    assert bundle_map([(0, TOP), (), (0, 5, TOP)]).start.tolist() == [0, 1, 1, 3]
+    assert bundle_map([(0, TOP)]).start.dtype == np.int64
+
+
+def test_further_numbers_of_a_topic_are_checked_like_its_rates() -> None:
+    topics = [TopicLoad(name, at) for at, name in enumerate("ab")]
+    good, bad = check_loads(topics, lambda at: [("consumers", -1.0 if at else 0.0)])
+    assert (good, [problem.field for problem in bad]) == ((0,), ["topics[1].consumers"])
+
+
+def test_positions_are_the_middle_of_the_topics_where_that_is_inside_and_else_of_the_range() -> None:
+    bundles = bundle_map([(0, 100, 200, 300, TOP)])
+    hashes = np.array([10, 30, 100, 100, 250, TOP, TOP])
+    topics = TopicColumns(np.array([0, 0, 1, 1, 2, 3, 3]), hashes, *np.zeros((2, 7)), np.ones(7, dtype=bool))
+    cuts = cuts_by_algorithm(bundles, topics, FlowLimits(1, 1, 0))
+    counted, given = cuts["topic_count_equally_divide"], cuts["specified_positions_divide"]
+    assert [counted.of(at) for at in range(4)] == [(20,), (100,), None, (TOP,)]
+    # 100 is the lower end of its bundle, and the top the upper end of the last one.
+    assert [given.of(at) for at in range(4)] == [(20,), (150,), None, (300 + (TOP - 300) // 2,)]
+
+
+def test_an_answer_without_a_cut_splits_nothing() -> None:
+    bundles = bundle_map([(0, 100, TOP)])
+    topics = TopicColumns(np.array([0, 0]), np.array([1, 2]), *np.zeros((2, 2)), np.ones(2, dtype=bool))
+    none = Cuts(np.zeros(0, dtype=np.int64), np.zeros(3, dtype=np.int64), np.array([Answer.CUTS, Answer.NULL]))
+    children = children_of(bundles, none, topics, np.zeros(2))
+    assert children.refusal.tolist() == [0, 0]
+    assert children.upper.tolist() == [100, TOP]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -62,6 +63,20 @@ def test_runs_are_ordered_by_their_moments_and_those_that_say_nothing_are_left_o
     assert trends["east", "shop"]["backlog_size_bytes"] == (None, None, None)
     assert growth(trends["east", ""]["msg_rate_out"]) == 3
     assert FleetResults(result_at(tmp_path, "c")).topics_over_runs == (5, 10, 20)
+
+
+def test_a_sum_that_lacks_topics_is_marked_and_has_no_growth(tmp_path: Path) -> None:
+    put(tmp_path, "a", 1, all=5)
+    whole = summary_of(2, all=10)
+    (group,) = whole.groups
+    part = replace(whole, groups=(replace(group, unknown={"msg_rate_in": 3}),))
+    fleet_results.put_document(tmp_path, FILE_NAME, summary_text(part), "b")
+    fleet_results.put_moment(tmp_path, datetime(2026, 11, 2, tzinfo=UTC), "b")
+    history = history_of(result_at(tmp_path))
+    (trend,) = trends_of(history)
+    assert dict(zip(MEASURES, trend.lacking, strict=True))["msg_rate_in"] == (0, 3)
+    row = next(line for line in fleet_lines(history[-1], [trend]) if "east" in line).split()
+    assert row[1:6] == ["10", "+100%", "▄█", "10+", "▄█"]
 
 
 def test_the_page_shows_the_last_number_with_its_growth(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,25 @@ def test_a_scalable_topic_is_one_row_and_its_segments_are_none(tmp_path: Path) -
     (row,) = whole.rows
     assert (row.key, row.type, row.verdict, row.backlog) == ("topic://ring/holdup/orders", "Scalable", "slows", 87)
     assert row.out_msgs_per_sec == 0
+
+
+def test_partitions_of_before_a_migration_are_in_the_row_of_the_scalable_topic(tmp_path: Path) -> None:
+    _, whole = listed(open_moments(moments_of(tmp_path, "migrate")))
+    rows = [row for row in whole.rows if row.namespace == "ring/migrate"]
+    assert [(row.key, row.type, row.subscription) for row in rows] == [
+        ("topic://ring/migrate/orders", "Scalable", "sub")
+    ]
+
+
+def test_an_unknown_backlog_is_listed_behind_what_waits_and_before_nothing(tmp_path: Path) -> None:
+    def answer(**members: object) -> dict[str, object]:
+        return {"type": "Shared", "consumers": [{"consumerName": "c", "availablePermits": 9}], **members}
+
+    subscriptions = {"none": answer(msgBacklog=0), "unknown": answer(), "some": answer(msgBacklog=5)}
+    (tmp_path / "stats.json").write_text(json.dumps({"persistent://t/n/x": {"subscriptions": subscriptions}}))
+    opened = open_moments(read_moments(str(tmp_path)))
+    reported = Reported(opened.seen)
+    timeline = Timeline.start(opened.state, 0, "")
+    others = reported_only(reported, reported.last, timeline.initial)
+    whole = listing(timeline, others, reported.subscriptions(reported.last))  # without verdicts, which come first
+    assert [row.subscription for row in whole.rows] == ["some", "unknown", "none"]

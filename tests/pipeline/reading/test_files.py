@@ -22,7 +22,7 @@ from pipeline.reading.files import (
     FoundFile,
     deal,
     find_answers,
-    time_of_files,
+    last_moment,
     unpack_zstd,
 )
 from pipeline.reading.traces import find_traces, has_traces
@@ -175,11 +175,13 @@ def test_a_moment_is_that_of_the_folder_else_that_of_the_file(tmp_path: Path) ->
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).touch()
     os.utime(tmp_path / written, (NOON.timestamp() - 5, NOON.timestamp() - 5))
-    assert time_of_files(tmp_path, [named]) == NOON
-    assert time_of_files(tmp_path, [written]) == datetime(2026, 11, 22, 11, 59, 55, tzinfo=UTC)
-    assert time_of_files(tmp_path, [written, named]) == NOON
-    assert time_of_files(tmp_path / written, ["topics.json"]) == datetime(2026, 11, 22, 11, 59, 55, tzinfo=UTC)
-    assert time_of_files(tmp_path, ["gone.json"]) is None
+    before = datetime(2026, 11, 22, 11, 59, 55, tzinfo=UTC)
+    files = {file.name: file for file in find_answers(tmp_path).files}
+    assert (files[named].moment, files[written].moment) == (NOON, before)
+    assert last_moment(files.values()) == NOON
+    (alone,) = find_answers(tmp_path / written).files
+    assert alone.moment == before
+    assert last_moment([]) is None
 
 
 def test_what_unpacks_to_too_much_is_advised_the_same_however_it_is_packed() -> None:

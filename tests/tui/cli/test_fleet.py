@@ -22,6 +22,7 @@ from engine.views.fleet.summary import (
     QuarantineCount,
     Records,
     WorstBundle,
+    WorstFinding,
     WorstNamespace,
     WorstSubscription,
     read_summary,
@@ -203,7 +204,12 @@ def _reported(monkeypatch: pytest.MonkeyPatch, out: Path) -> None:
 def test_a_report_is_written_for_a_build_server_and_for_a_scraper(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    summary = replace(SUMMARY, now=NowTotals(1, 2.5), records=Records(50, 5), failed={"lint": "no memory"})
+    collide = WorstFinding("east", "t/n", "s", "failover-names-collide", "error", "", "persistent://t/n/x", "", "a = b")
+    quiet = replace(collide, severity="info", rule="quiet", topic="", subscription="other")
+    summary = replace(
+        SUMMARY, now=NowTotals(1, 2.5), records=Records(50, 5), failed={"lint": "no memory"},
+        worst_findings=(collide, quiet),
+    )  # fmt: skip
     _reported(monkeypatch, saved(tmp_path / "out", summary_text(summary)))
     conditions = ("idle>0", "idle>1", "quarantined>9%", "error", "disagreement>0")
     words = [word for condition in conditions for word in ("--fail-on", condition)]
@@ -215,9 +221,12 @@ def test_a_report_is_written_for_a_build_server_and_for_a_scraper(
     cases = {case.attrib["name"]: case for case in suite.iter("testcase")}
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
     uneven = "east/t/n/s\\x1b[31m"
-    assert failed == {"idle>0", "quarantined>9%", "error", "failover-names-collide", uneven}
+    named = "east persistent://t/n/x s"
+    assert failed == {"idle>0", "quarantined>9%", "error", "failover-names-collide", uneven, named}
+    assert cases[named].attrib["classname"] == "fleet.findings.failover-names-collide"
+    assert cases["east t/n other"].find("failure") is None
     assert [name for name, case in cases.items() if case.find("error") is not None] == ["lint"]
-    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == (str(len(cases)), "5", "1")
+    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == (str(len(cases)), "6", "1")
     families = {family.name: family for family in text_string_to_metric_families((tmp_path / "out.txt").read_text())}
     assert [sample.value for sample in families["ringside_fleet_topics"].samples] == [1_000_000]
     # Namespaces and tenants have owners, and so have the series about them.

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.cluster.scalable.running import created, join
+from engine.errors import Rejection
+from engine.views.scalable.dashboard import simulated_view
 from tests.engine.scalable import scenes
 from tests.tui.cli.conftest import Run
+from tui.cli.printers.scalable_page import scalable_lines
 
 SHARED = "2026-11-27T15-14-23Z"
 BLOCKED = "2026-11-27T15-16-44Z"
@@ -148,3 +152,65 @@ def test_changes_are_counted_of_all_moments_and_heat_of_active_segments(run: Run
 )
 def test_limits_decide_the_exit_code(run: Run, two_topics: str, words: tuple[str, ...], code: int) -> None:
     assert run("scalable", two_topics, *words).code == code
+
+
+def test_of_very_many_segments_a_consumer_names_the_first() -> None:
+    topic = created("topic://t/n/x", 300)
+    assert not isinstance(topic, Rejection)
+    whole = join(topic, "sub", "lone", "STREAM")
+    assert not isinstance(whole, Rejection)
+    (row,) = (line for line in scalable_lines(simulated_view(whole)) if line.split()[:1] == ["lone"])
+    assert row.count("and 292 more") == 2
+
+
+def test_diff_says_which_segments_and_keys_go_to_others(run: Run, dump: str) -> None:
+    ran = run("diff", dump, "apply:consumer join extra", "--in", dump, "--json", "--fail-on", "segments_moved>0")
+    assert ran.code == 1
+    (topic,) = json.loads(ran.out)["scalable_topics"]
+    moves = [(move["segment"], move["before"], move["after"]) for move in topic["moves"]]
+    assert (moves, topic["ring_moved"]) == ([(1, ["c-c"], ["c-c", "extra"])], 0.5)
+    split = run("diff", dump, "apply:segment split 0", "--in", dump, "--json")
+    (topic,) = json.loads(split.out)["scalable_topics"]
+    assert (topic["segments_new"], topic["segments_sealed"]) == ([2, 3], [0])
+    same = run("diff", dump, "apply:wait 1", "--in", dump, "--json")
+    assert json.loads(same.out)["scalable_topics"] == []
+    page = run("diff", dump, "apply:consumer join extra", "--in", dump).out
+    assert "50.0%" in page or "50%" in page
+
+
+@pytest.mark.parametrize(
+    ("ranges", "holes", "twice"),
+    [
+        ([(0, 0xFFFF)], "", ""),
+        ([(0, 100), (200, 0xFFFF)], "0065-00c7", ""),
+        ([(0, 0x8000), (0x8000, 0xFFFF)], "", "8000-8000"),
+        ([(0, 0xFFF0), (5, 9)], "fff1-ffff", "0005-0009"),
+        ([], "0000-ffff", ""),
+    ],
+)
+def test_hashes_that_no_segment_has_or_several_have_are_said(
+    run: Run, tmp_path: Path, ranges: list[tuple[int, int]], holes: str, twice: str
+) -> None:
+    page = run("scalable", recorded(tmp_path, *ranges)).out
+    assert (f"no active segment has {holes}" in page) is bool(holes)
+    assert (f"several active segments have {twice}" in page) is bool(twice)
+    assert "(no name)" not in page
+
+
+def recorded(folder: Path, *ranges: tuple[int, int]) -> str:
+    """A dump with the record of a topic with active segments of these ranges."""
+    segments = {
+        str(at): {"segmentId": at, "hashRange": {"start": start, "end": end}, "state": "ACTIVE"}
+        for at, (start, end) in enumerate(ranges)
+    }
+    place = folder / "admin" / "v2" / "scalable" / "t" / "n"
+    place.mkdir(parents=True)
+    record = {"epoch": 0, "nextSegmentId": len(ranges), "segments": segments}
+    (place / "x.json").write_text(json.dumps(record))
+    return str(folder)
+
+
+def test_a_range_that_ends_before_it_begins_is_said_as_that(run: Run, tmp_path: Path) -> None:
+    said = run("scalable", recorded(tmp_path, (500, 100), (0, 65536))).err
+    assert "500..100 ends before it begins" in said
+    assert "0..65536 is not within 0..65535" in said

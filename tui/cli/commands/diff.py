@@ -59,7 +59,8 @@ def diff_command(
     those of two tenants; --as names another.
 
     --fail-on takes moved, least (also in %), msgs_per_sec, bytes_per_sec, unacked_at_risk, appeared, vanished, idle,
-    max_over_mean, max_over_mean_rate and worse. Exit code 1: a limit holds.
+    max_over_mean, max_over_mean_rate, worse, and of scalable topics segments_moved and ring_moved (a part of 1). Exit
+    code 1: a limit holds.
 
     Example: ringside diff monday/ tuesday/ --fail-on 'moved>10%'
     """

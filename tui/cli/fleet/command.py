@@ -11,6 +11,7 @@ import click
 
 from engine.errors import InputError, system_reason
 from engine.text import visible
+from engine.views.fleet.options import RUN, Option, job_of, options_of
 from tui.cli.exits import FAILED, FINE
 from tui.cli.fleet.diff import diff_runs
 from tui.cli.fleet.folder import result_folder, result_in
@@ -35,19 +36,17 @@ _JOBS: Final[Mapping[str, str]] = {
     "report": "Sum a result folder up on one page, the worst first.",
     "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
 }
-_READING: Final = ("run", "import", "watch")
 _WITH_PAGE: Final = ("run", "report")
 _EPILOG: Final = """\b
 IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others; balance also takes
 answers); OUT is where the result is put, all at once. Both are paths or URIs: file://, s3a://, hdfs://, gs://,
-abfss:// (watch: paths). --set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings by
-their exact names (keys, bundles, lint; those of shedding and placement: balance), policies=, add=, kill=, flag=,
-pulsar= (assign), modes=, top=, consumers=, consumers-from=, tables= (keys), listed= (bundles), load-manager= (lint),
-cycles=, shedder=, placement=, seed=, pulsar= (balance), top= (report), max-input= (import, balance),
-every=, files=, max-input= (watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a
-failure, or a condition of --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the
-table quarantine and stop nothing.
+abfss://. Exit codes: 0 fine, 1 a failure, or a condition of --fail-on, 2 usage or input, 130 and 143
+stopped from outside; bad records are in the table quarantine and stop nothing.
 """
+_SET: Final = "Of Spark, as spark.KEY=VALUE."
+_SETTINGS: Final = "A setting of the brokers by its exact name, or of Spark (spark.KEY=VALUE)."
+_SET_OF_RUN: Final = f"{_SETTINGS} An option that only one job has is JOB.KEY=VALUE."
+_WITH_SETTINGS: Final = ("keys", "bundles", "lint", "balance")
 
 
 @click.group("fleet", epilog=_EPILOG)
@@ -59,12 +58,15 @@ def fleet_command() -> None:
     """
 
 
-def _options(command: Callable[..., int]) -> Callable[..., int]:
-    decorators = (
+def _options(job: str, command: Callable[..., int]) -> Callable[..., int]:
+    """What every job has, and the options that ``engine.views.fleet.options`` declares."""
+    about = _SET_OF_RUN if job == RUN else _SETTINGS if job in _WITH_SETTINGS else _SET
+    decorators: tuple[Callable[[Callable[..., int]], Callable[..., int]], ...] = (
         click.argument("target", metavar="OUT"),
         click.argument("source", metavar="IN"),
         click.option("--master", metavar="URL", help="A Spark master; without it this machine with all its cores."),
-        click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="An option; may be repeated."),
+        click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help=f"{about} May be repeated."),
+        *(_option(option) for option in reversed(options_of(job))),
         ascii_option,
         json_option,
     )
@@ -73,43 +75,22 @@ def _options(command: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
-def _changes(command: Callable[..., int]) -> Callable[..., int]:
-    for decorate in (
-        click.option("--consumers-from", metavar="FILE", help="What if these were the consumers (CSV or JSON)?"),
-        click.option("--kill", metavar="NAME", multiple=True, help="What if this consumer left?"),
-        click.option("--add", metavar="NAME", multiple=True, help="What if this consumer joined?"),
-    ):
-        command = decorate(command)
-    return command
+def _option(option: Option) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    if not option.metavar:
+        return click.option(f"--{option.name}", is_flag=True, help=option.about)
+    return click.option(f"--{option.name}", metavar=option.metavar, multiple=option.is_repeated, help=option.about)
 
 
-def _max_input(command: Callable[..., int]) -> Callable[..., int]:
-    """The limit of what is read, for jobs that read answers."""
-    about = "Read no more than this of a file, unpacked.  [default: 2GB]"
-    return click.option("--max-input", metavar="SIZE", help=about)(command)
-
-
-def _clusters(command: Callable[..., int]) -> Callable[..., int]:
-    about = (
-        "Which folders are which cluster: by-bundles, folders, one, FOLDER=NAME with commas, or a .csv file with the "
-        "columns folder,cluster.  [default: by-bundles]"
-    )
-    return click.option("--clusters", metavar="HOW", help=about)(command)
-
-
-def _allow_empty(command: Callable[..., int]) -> Callable[..., int]:
-    about = "Make an empty result where IN has no usable record; else the earlier one is kept."
-    return click.option("--allow-empty", is_flag=True, help=about)(command)
-
-
-def _keep(command: Callable[..., int]) -> Callable[..., int]:
-    about = "Keep the newest N runs in OUT.  [default: all; watch: 2]"
-    return click.option("--keep", metavar="N", help=about)(command)
-
-
-def _backfill(command: Callable[..., int]) -> Callable[..., int]:
-    about = "Add the run of an older state: the latest run remains the one that is opened."
-    return click.option("--backfill", is_flag=True, help=about)(command)
+def _given(job: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """The options that were given, as the job takes them; ``values`` are click's."""
+    given: dict[str, str] = {}
+    for option in options_of(job):
+        value = values[option.name.replace("-", "_")]
+        if value:
+            own = job_of(option) if job == RUN else ""
+            text = ",".join(value) if option.is_repeated else value if option.metavar else "true"
+            given[f"{own}.{option.name}" if own else option.name] = text
+    return given
 
 
 def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -155,7 +136,7 @@ _EXAMPLES: Final = {
     "keys": "ringside fleet keys tables/ results/",
     "bundles": "ringside fleet bundles tables/ results/",
     "lint": "ringside fleet lint tables/ results/ --fail-on warning",
-    "balance": "ringside fleet balance tables/ results/ --set cycles=60 --fail-on 'loops>0'",
+    "balance": "ringside fleet balance tables/ results/ --cycles 60 --fail-on 'loops>0'",
     "scalable": "ringside fleet scalable tables/ results/",
     "report": "ringside fleet report results/ results/",
     "watch": "ringside fleet watch arriving/ tables/",
@@ -163,7 +144,6 @@ _EXAMPLES: Final = {
 
 
 def _command_of(job: str, about: str) -> click.Command:
-    takes_changes = job in ("run", "assign")
     lines = {"lint": _findings, "assign": _policies, "balance": _balance}.get(job, _tables)
 
     def invoke(
@@ -178,14 +158,11 @@ def _command_of(job: str, about: str) -> click.Command:
         junit: str | None = None,
         openmetrics: str | None = None,
         owners: str | None = None,
-        **changes: Any,
+        **values: Any,
     ) -> int:
         from pipeline.session import need_pyspark
 
-        asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
-        asked |= {"keep": changes["keep"]} if changes.get("keep") else {}
-        asked |= {"backfill": "true"} if changes.get("backfill") else {}
-        asked |= {"clusters": changes["clusters"]} if changes.get("clusters") else {}
+        asked = _settings(settings) | _given(job, values)
         need_pyspark()
         from engine.views.fleet.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
         from engine.views.fleet.summary import fleet_families
@@ -218,16 +195,10 @@ def _command_of(job: str, about: str) -> click.Command:
             say(f"{job}: {reason}")
         return FAILED if failures else FINE
 
-    decorated = _changes(invoke) if takes_changes else invoke
-    decorated = _max_input(decorated) if job in _READING else decorated
-    decorated = _clusters(decorated) if job in ("run", "import", "balance", "watch") else decorated
-    decorated = _allow_empty(decorated) if job in ("run", "import") else decorated
-    decorated = _backfill(decorated) if job == "run" else decorated
-    decorated = _keep(decorated) if job in ("run", "watch") else decorated
-    decorated = _fail_on(job)(decorated) if job in _JUDGED else decorated
+    decorated = _fail_on(job)(invoke) if job in _JUDGED else invoke
     decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
     text = f"{about}\n\nExample: {_EXAMPLES[job]}"
-    return click.command(job, short_help=about, help=text)(_options(decorated))
+    return click.command(job, short_help=about, help=text)(_options(job, decorated))
 
 
 def _owners(path: str) -> Mapping[str, str]:
@@ -296,22 +267,9 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str]:
     return dict(text.split("=", 1) for text in texts)
 
 
-def _asked_changes(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
-    prefix = "assign." if job == "run" else ""
-    asked = {name: ",".join(changes.get(name) or ()) for name in ("add", "kill")}
-    asked["consumers-from"] = changes.get("consumers_from") or ""
-    return {prefix + name: value for name, value in asked.items() if value}
-
-
-def _asked_limit(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
-    prefix = "import." if job == "run" else ""
-    asked = {"max-input": changes.get("max_input"), "allow-empty": "true" if changes.get("allow_empty") else None}
-    return {f"{prefix}{name}": value for name, value in asked.items() if value is not None}
-
-
 def _done(job: str, source: str, target: str, master: str | None, settings: Mapping[str, str]) -> JobResult:
     """Run one job in a session of its own. Spark and Arrow are imported only here."""
-    from pipeline.jobs import LOCAL, check_places, job_called
+    from pipeline.jobs import check_places, job_called
     from pipeline.jobs.options import SPARK, check_options
     from pipeline.jobs.result import JobOptions
     from pipeline.progress import watching_tasks
@@ -320,13 +278,13 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
 
     check_options(job, settings)
     for text in (source, target):
-        check_place(text, local=job in LOCAL)
+        check_place(text)
     own = {name: value for name, value in settings.items() if not name.startswith(SPARK)}
     of_spark = {name: value for name, value in settings.items() if name.startswith(SPARK)}
     if {scheme_of(source), scheme_of(target)} <= {"", "file"}:  # a store needs the settings of the session
         check_places(job, place_of(source), place_of(target), JobOptions(own))
     # The files that a watch will read may not exist yet.
-    small = job not in LOCAL and is_small(source)
+    small = job != "watch" and is_small(source)
     with _progress(job) as (narrate, show):
         narrate("starting Spark …")
         with open_session(master, of_spark, small=small) as spark:

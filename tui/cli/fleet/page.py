@@ -1,5 +1,5 @@
 """The summary of a fleet run as text, and the run as JUnit: a case for each job, limit of ``--fail-on``,
-subscription that a limit is about, and rule."""
+subscription that a limit is about, rule, and each of the worst findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.text import counted, visible
 from engine.views.fleet.runs import MEASURES, Trend, growth
 from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, FleetTotals, PolicyTotals
 from tui.cli.plain import Align, table
-from tui.kit.wording import BUSIEST_SHORT, ONE_CLUSTER, UNKNOWN, quantity, safe_name, sparkline
+from tui.kit.wording import BUSIEST_SHORT, ONE_CLUSTER, UNKNOWN, at_least, quantity, safe_name, sparkline
 
 if TYPE_CHECKING:
     from engine.views.fleet.conditions import Condition, Figures
@@ -34,7 +34,8 @@ def trend_lines(trends: Sequence[Trend], shown: int = SHOWN) -> list[str]:
     """Clusters and tenants over the runs: the last number, its growth since the first, and the way between."""
     rows = [
         (_in(trend.cluster, safe_name(trend.tenant)) if trend.tenant else _folder(trend.cluster),
-         *(cell for values in trend.values for cell in (_trend_text(values), sparkline(values))))
+         *(cell for values, lacking in zip(trend.values, trend.lacking, strict=True)
+           for cell in (_trend_text(values, lacking), sparkline(values))))
         for trend in trends[:shown]
     ]  # fmt: skip
     heads = ("cluster or tenant", "topics", "", "in/s", "", "out/s", "", "stored bytes", "", "backlog bytes", "")
@@ -43,9 +44,10 @@ def trend_lines(trends: Sequence[Trend], shown: int = SHOWN) -> list[str]:
     return [*_block(f"Over {runs:,} runs", heads, rows, "<" + "><" * len(MEASURES))[:-1], *more, ""] if rows else []
 
 
-def _trend_text(values: Sequence[float | None]) -> str:
-    change = growth(values)
-    return quantity(values[-1]) if change is None else f"{quantity(values[-1])} {change:+.0%}"
+def _trend_text(values: Sequence[float | None], lacking: Sequence[int]) -> str:
+    last = at_least(quantity(values[-1]), lacking[-1])
+    change = growth([value if not unknown else None for value, unknown in zip(values, lacking, strict=True)])
+    return last if change is None else f"{last} {change:+.0%}"
 
 
 def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
@@ -82,7 +84,8 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     yield _block("Worst subscriptions", heads, subscriptions, "<<>>>>><")
     namespaces = [
         (_in(row.cluster, safe_name(row.namespace)), _ratio(row.worst_max_over_even), f"{row.topics:,}",
-         f"{row.bundles:,}", f"{row.bundles_to_split:,}", _known(row.msg_rate_out, 1),
+         f"{row.bundles:,}", f"{row.bundles_to_split:,}",
+         at_least(_known(row.msg_rate_out, 1), row.unknown.get("msg_rate_out")),
          _findings_text(row.findings, row.worst_severity))
         for row in summary.worst_namespaces[:shown]
     ]  # fmt: skip
@@ -196,13 +199,13 @@ def _percent(value: float | None) -> str:
 
 
 def _total(totals: FleetTotals, name: str) -> str:
-    part = totals.partial.get(name)
-    return _known(getattr(totals, name), 0) if part is None else f"at least {part.known:,.0f}"
+    return at_least(_known(getattr(totals, name), 0), totals.unknown.get(name))
 
 
 def _lacking(totals: FleetTotals) -> list[str]:
-    most = max((part.lack for part in totals.partial.values()), default=0)
-    return [f"{counted(most, 'topic', 'lacks', 'lack')} some of these numbers"] if most else []
+    most = max(totals.unknown.values(), default=0)
+    words = "some of these numbers, of which the others have at least the sums (+)"
+    return [f"{counted(most, 'topic', 'lacks', 'lack')} {words}"] if most else []
 
 
 def _known(value: float | None, digits: int) -> str:
@@ -277,3 +280,6 @@ def _findings(summary: FleetSummary, conditions: Sequence[Condition]) -> Iterato
     for finding in summary.findings:
         fails = bool(limits) and severity_of(finding.severity) >= min(limits)
         yield "fleet.findings", finding.rule, f"{finding.severity}, {finding.count:,} times" if fails else "", "failure"
+    for one in summary.worst_findings:
+        fails = bool(limits) and severity_of(one.severity) >= min(limits)
+        yield f"fleet.findings.{one.rule}", one.place or "the fleet", one.what if fails else "", "failure"

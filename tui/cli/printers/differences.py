@@ -43,6 +43,12 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
     yield from _names("topics vanished", view.topics_vanished)
     yield from _pairs("topics likely renamed", view.topics_renamed)
     yield from differing_lines(view, top)
+    for topic in view.scalable:
+        yield ""
+        moved = f" keys of {percent(topic.ring_moved)} of the ring go to others" if topic.ring_moved else ""
+        yield f"{safe_name(topic.topic)}:{moved}"
+        for point in topic.points:
+            yield from wrapped(f"{safe_name(point.label)}: {safe_name(point.text)}", first="  ", rest="    ")
     if view.reported is not None:
         yield ""
         yield from _reported(view.reported, top)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.text import counted
+from engine.text import counted, listed
 from engine.views.scalable.model import ConsumerRow, KeyRow, ScalableView, SegmentRow, SubscriptionRow
 from engine.views.scalable.words import (
     consumer_remark,
+    coverage_lines,
     key_text,
     next_step_lines,
     owner_text,
@@ -22,8 +23,8 @@ _SEGMENTS: Final[tuple[Align, ...]] = ("<", "<", ">", "<", ">", ">", ">", ">", "
 _SEGMENT_HEADINGS: Final = (
     "id", "range", "share", "state", "buckets", "in/s", "out/s", "score", "backlog", "parents", "owner",
 )  # fmt: skip
-MOST_PARENTS: Final = 8
-"""A migrated topic has a parent for every partition, which would make every line as long."""
+MOST_IDS: Final = 8
+"""In a cell: a migrated topic has a parent for every partition, and a lone consumer has every segment."""
 _CONSUMERS: Final[tuple[Align, ...]] = ("<", "<", "<", ">", "<")
 _CONSUMER_HEADINGS: Final = ("consumer", "segments", "reported", "unacked", "")
 
@@ -38,6 +39,8 @@ def scalable_lines(view: ScalableView) -> Iterator[str]:
     )
     yield ""
     yield from table([_SEGMENT_HEADINGS, *map(_segment, view.segments)], _SEGMENTS)
+    for line in coverage_lines(view):
+        yield from wrapped(line, first="", rest="  ")
     for subscription in view.subscriptions:
         yield ""
         yield from _subscription(subscription)
@@ -71,8 +74,8 @@ def _segment(segment: SegmentRow) -> tuple[str, ...]:
         _number(segment.msg_rate_out),
         "" if segment.score is None else f"{segment.score:.2f}",
         _number(segment.backlog),
-        " ".join(map(str, segment.parents[:MOST_PARENTS])) + (" …" if len(segment.parents) > MOST_PARENTS else ""),
-        safe_name(segment.owner or ""),
+        listed([str(one) for one in segment.parents], MOST_IDS),
+        safe_name(segment.owner) if segment.owner else "",
     )
 
 
@@ -93,11 +96,10 @@ def _subscription(subscription: SubscriptionRow) -> Iterator[str]:
 
 def _consumer(consumer: ConsumerRow) -> tuple[str, ...]:
     computed = consumer.computed
-    reported = ", ".join(map(str, consumer.reported))
     return (
         safe_name(consumer.name),
-        "every one" if computed is None else ", ".join(map(share_text, computed)) or "none",
-        reported or "none",
+        "every one" if computed is None else listed([*map(share_text, computed)], MOST_IDS) or "none",
+        listed([*map(str, consumer.reported)], MOST_IDS) or "none",
         f"{consumer.unacked:,}",
         consumer_remark(consumer),
     )
