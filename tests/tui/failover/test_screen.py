@@ -226,7 +226,7 @@ def test_f_explains_the_busiest_topic_of_the_selected_consumer() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert main_screen(app).topic == ""
-        assert "consumers (3)" in text_of(app)
+        assert "[2] 3 consumers" in text_of(app)
 
     run(app, story)
 
@@ -488,10 +488,10 @@ def test_digits_focus_panels_and_z_zooms_one() -> None:
         await pilot.press("1", "z")
         await pilot.pause()
         assert screen.query_one("#ring").size.width > 110
-        assert "consumers (3)" not in text_of(app)
+        assert "[2] 3 consumers" not in text_of(app)
         await pilot.press("z")
         await pilot.pause()
-        assert "consumers (3)" in text_of(app)
+        assert "[2] 3 consumers" in text_of(app)
 
     run(app, story)
 
