@@ -473,10 +473,14 @@ class LoadReport(msgspec.Struct, frozen=True):
 
 
 class WrittenLoad(msgspec.Struct, frozen=True):
-    """A broker's load report with its time, in milliseconds of the broker's clock (0: unknown)."""
+    """A broker's load report with its time, in milliseconds of the broker's clock (0: unknown).
+
+    ``lacks``: of what load managers need "usage", "rates" or both are not in the answer; the report has 0 there.
+    """
 
     load: BrokerLoad
     updated_at_ms: int = 0
+    lacks: frozenset[str] = frozenset()
 
 
 class Counts(msgspec.Struct, frozen=True):

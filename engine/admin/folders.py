@@ -50,6 +50,8 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
     pasted = _pastes(path, names)
     if not answers and not pasted:
         hint = f"; it has folders, name one of them: {', '.join(folders[:5])}" if folders else ""
+        if len(folders) > 1:
+            hint += " (ringside diff puts two side by side; moments of one cluster are folders named by their time)"
         raise InputError(f"no .json or .json.gz file is in {path}{hint}")
     files: list[AnswerFile] = []
     faults: list[Problem] = []

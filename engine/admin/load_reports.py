@@ -20,6 +20,8 @@ from engine.errors import Decoded, Problem, Rejection
 from engine.names import refuse_bundle
 from engine.text import counted, joined
 
+USAGE, RATES = "usage", "rates"
+"""What ``WrittenLoad.lacks`` names."""
 LACKING: Final = "what is computed takes 0 there; save the whole answer"
 TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgRateOut")
 
@@ -98,14 +100,15 @@ def _bundle(name: str, stats: BundleStatsWire) -> BundleStats:
     )
 
 
-def _what_is_missing(wire: _LoadWire, source: str, path: str) -> Iterator[Problem]:
+def _what_is_missing(wire: _LoadWire, source: str, path: str) -> Iterator[tuple[str, Problem]]:
     """What every broker writes and a report cut by hand may lack; load managers cannot do without it."""
     lacking = [name for name in _RESOURCES if getattr(wire, name) is _UNUSED]
     if lacking:
-        yield Problem(source, path, f"lacks {joined(lacking)}", LACKING)
+        yield USAGE, Problem(source, path, f"lacks {joined(lacking)}", LACKING)
     bundles = sum(UNSET in stats.rates for stats in wire.lastStats.values())
     if bundles:
-        yield Problem(source, child(path, "lastStats"), f"has no rates of {counted(bundles, 'bundle')}", LACKING)
+        problem = Problem(source, child(path, "lastStats"), f"has no rates of {counted(bundles, 'bundle')}", LACKING)
+        yield RATES, problem
 
 
 class _ResourceWire(msgspec.Struct, frozen=True):
@@ -181,7 +184,8 @@ def decode_broker_load(
             problems.append(Problem(source, child(path, member), reason, "it is taken as 0"))
         return ResourceUsage(max(read.usage, 0.0), read.limit)
 
-    problems += _what_is_missing(wire, source, path)
+    lacking = dict(_what_is_missing(wire, source, path))
+    problems += lacking.values()
     stats, faults = _valid_bundles(wire.lastStats, source, path)
     names = wire.bundles or tuple(bundle.bundle for bundle in stats)
     invalid = {at: refusal.message for at, bundle in enumerate(names) if (refusal := refuse_bundle(bundle)) is not None}
@@ -206,7 +210,7 @@ def decode_broker_load(
         persistent_topics=wire.persistentTopicsEnabled,
         non_persistent_topics=wire.nonPersistentTopicsEnabled,
     )
-    return Decoded(WrittenLoad(load, wire.lastUpdate), (*problems, *faults))
+    return Decoded(WrittenLoad(load, wire.lastUpdate, frozenset(lacking)), (*problems, *faults))
 
 
 def _mended(members: Mapping[str, Any], mending: Mending, path: str) -> _LoadWire:

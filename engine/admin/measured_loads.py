@@ -221,7 +221,7 @@ class MeasuredLoads(Struct):
     ) -> tuple[str, WrittenLoad] | None:
         if answers.metrics is None:
             return None
-        from engine.admin.load_reports import LACKING, broker_id
+        from engine.admin.load_reports import LACKING, RATES, broker_id
         from engine.balance.brokers import ResourceUsage, report_of
         from engine.balance.settings import EXTENSIBLE_CLASS
 
@@ -264,7 +264,8 @@ class MeasuredLoads(Struct):
             load_average=measured.load_average,
         )
         bundles = tuple(dict.fromkeys((*load.bundles, *owned.get(broker, ()))))
-        return name, WrittenLoad(replace(load, bundles=bundles), moment_of_dump(dump) or 0)
+        lacks = frozenset({RATES}) if lacking else frozenset[str]()
+        return name, WrittenLoad(replace(load, bundles=bundles), moment_of_dump(dump) or 0, lacks)
 
 
 def dump_and_broker(name: str) -> tuple[str, str]:

@@ -81,6 +81,12 @@ class ShedInputs:
         return tuple(last.values())
 
     @property
+    def lacking(self) -> Mapping[str, frozenset[str]]:
+        """What the last report of a broker lacks, by broker, of those that lack something."""
+        last = {written.load.broker: written.lacks for written in self.written}
+        return {broker: lacks for broker, lacks in last.items() if lacks}
+
+    @property
     def is_series(self) -> bool:
         """Whether a broker has more than one report, so that averages can be computed."""
         return len(self.written) > len(self.loads)

@@ -197,8 +197,12 @@ class Dispatcher(Struct, frozen=True, dict=True):
         """Whether all that was published went out to consumers; None where the answers do not show it.
 
         Unacknowledged messages are counted for Shared and Key_Shared alone. For the others a message that went out
-        right after the last one was published is that one, since they are sent in order.
+        right after the last one was published is that one, since they are sent in order. What a Key_Shared dispatcher
+        has read and keeps back for the consumer of a key did not go out.
         """
+        may_keep_back = self.sub.type in (KEY_SHARED, NOBODY) and self.sub.unacked_messages is not None
+        if may_keep_back and self.backlog > self.unacked + self.delayed:
+            return False
         cursor, ledger = self.last.cursor, self.last.ledger
         if (
             cursor is not None

@@ -221,12 +221,13 @@ def _of_topics(verb: str, args: list[str], rest: list[str], typed: str) -> Comma
 def _arguments(words: list[str]) -> list[str]:
     """The words that are neither an option nor its value, as far as the command goes."""
     found: list[str] = []
-    skip = False
+    before = ""
     for word in words:
         if word in _ENDS or word.startswith((">", "2>", "|", ";")):
             break
-        if skip or word.startswith("-"):
-            skip = word in _WITH_VALUE
+        is_value = before in _WITH_VALUE or (before.startswith("-") and word in ("true", "false"))
+        before = "" if is_value else word
+        if is_value or word.startswith("-"):
             continue
         ends = word.endswith(";")
         found.append(word.rstrip(";)'\"`"))

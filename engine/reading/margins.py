@@ -30,6 +30,7 @@ _TRIES: Final = 500
 """So many lines are tried below a margin, and besides so many as the text has, several times."""
 _TIMES: Final = 10
 _MOST_CONTINUED: Final = 40
+_SECOND_PROMPT: Final = re.compile(r"^\s*>(?=\s)")
 _MACRO: Final = r"\{(?:code|noformat|quote|panel)(?:[:=][^{}\n\"]{0,200})?\}"
 _MARKUP: Final = re.compile(rf"^[ \t]*{_MACRO}|{_MACRO}[ \t]*$", re.MULTILINE)
 _TAG: Final = re.compile(
@@ -75,9 +76,10 @@ def without_margins(text: str) -> str:
 
 
 def _continued(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, those of one command together at its last one: a shell goes on behind a backslash."""
+    """The lines, those of one command together at its last one: a shell goes on behind a backslash, after a ``>``."""
     before, count = "", 0
-    for line in lines:
+    for written in lines:
+        line = _SECOND_PROMPT.sub("", written) if before else written
         if line.endswith(" \\") and count < _MOST_CONTINUED:
             before, count = f"{before}{line[:-1].strip()} ", count + 1
             yield ""

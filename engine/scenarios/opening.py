@@ -76,14 +76,23 @@ def open_moments(moments: Sequence[Moment], *, release: str | None = None) -> Op
     return structs.replace(opened, seen=tuple(moments))
 
 
+def flag_shown(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> bool:
+    """``activeConsumerFailoverConsistentHashing`` as a snapshot states or suggests it. O(partitions)."""
+    if snapshot.settings is not None:
+        return snapshot.settings.activeConsumerFailoverConsistentHashing
+    return flag_of(gather(snapshot, topics_of(snapshot))[0], behaviour)[0]
+
+
 def open_snapshot(
     snapshot: Snapshot,
     *,
     release: str | None = None,
     consistent_hashing: bool | None = None,
+    assumed_flag: bool = False,
     now_ms: int | None = None,
 ) -> Opened:
-    """A snapshot as a state; ``release`` and ``consistent_hashing`` overrule what the answers state or suggest.
+    """A snapshot as a state; ``release`` and ``consistent_hashing`` overrule what the answers state or suggest, and
+    ``assumed_flag`` counts where they do neither.
 
     Failover and Key_Shared subscriptions and scalable topics are opened, others are counted in a note; ``now_ms`` is
     when the answers were read. Raises ``InputError`` when they have neither topics nor bundles. O(t log t) for t
@@ -116,7 +125,7 @@ def open_snapshot(
         settings = structs.replace(settings, subscriptionKeySharedUseClassicPersistentImplementation=True)
     flag = consistent_hashing
     if flag is None and snapshot.settings is None:
-        flag, why = flag_of(groups, behaviour)
+        flag, why = flag_of(groups, behaviour, assumed=assumed_flag)
         if groups:
             notes.append(Notice(FLAG_INFERRED, why))
     if flag is not None:

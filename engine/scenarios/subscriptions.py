@@ -80,11 +80,11 @@ def gather(snapshot: Snapshot, topics: Sequence[Topic]) -> tuple[tuple[Group, ..
     return tuple(ordered), (*_other_types(snapshot), *_scalable(snapshot), *_unequal(unequal))
 
 
-def flag_of(groups: Iterable[Group], behaviour: ReleaseBehaviour) -> tuple[bool, str]:
+def flag_of(groups: Iterable[Group], behaviour: ReleaseBehaviour, *, assumed: bool = False) -> tuple[bool, str]:
     """``activeConsumerFailoverConsistentHashing`` by what was recorded, and the sentence that says so.
 
     Each subscription votes with its partitions for the rule that explains them; without a vote, or where both rules
-    explain everything, the flag has its default, false.
+    explain everything, it is what is assumed, by default false as in Pulsar.
     """
     setting = FLAG
     votes: Counter[Rule] = Counter()
@@ -96,7 +96,8 @@ def flag_of(groups: Iterable[Group], behaviour: ReleaseBehaviour) -> tuple[bool,
     if not behaviour.knows_failover_consistent_hashing:
         return False, f"no answer has the settings; Pulsar {behaviour.label} does not know {setting}"
     if not votes:
-        return False, f"no answer has {setting} or an active consumer to infer it from; false is assumed"
+        is_on = str(assumed).lower()
+        return assumed, f"no answer has {setting} or an active consumer to infer it from; {is_on} is assumed"
     flag = votes[Rule.RING] > votes[Rule.MODULO]
     rule = "the ring" if flag else "modulo"
     count = max(votes.values())

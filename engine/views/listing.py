@@ -112,13 +112,17 @@ class Listing(Struct, frozen=True):
     source: Annotated[str, about("What was opened.")]
     release: Annotated[str, about("The Pulsar release whose rules are used.")]
     rows: Annotated[tuple[ListedRow, ...], about("Subscriptions, and topics with producers, the worst first.")]
+    step: Annotated[
+        int, about("Steps of a simulation that consumers and their shares are after; the rest is reported.", 0)
+    ] = 0
 
 
 def of_clusters(listings: Mapping[str, Listing]) -> Listing:
     """The rows of several clusters, by their names, as one list."""
     rows = [replace(row, cluster=name) for name, each in listings.items() for row in each.rows]
     releases = dict.fromkeys(each.release for each in listings.values())
-    return Listing(", ".join(listings), ", ".join(releases), tuple(sorted(rows, key=_rank)))
+    step = max((each.step for each in listings.values()), default=0)
+    return Listing(", ".join(listings), ", ".join(releases), tuple(sorted(rows, key=_rank)), step)
 
 
 def listing(
@@ -192,7 +196,7 @@ def listing(
         *(_scalable(each) for each in state.scalable_topics),
     ]
     rows = [replace(row, trend=backlogs(of_segments.get((row.namespace, row.subscription), row.key))) for row in rows]
-    return Listing(timeline.source, state.release, tuple(sorted(rows, key=_rank)))
+    return Listing(timeline.source, state.release, tuple(sorted(rows, key=_rank)), timeline.cursor)
 
 
 def _partitions(timeline: Timeline, subscription: Subscription) -> tuple[Share, ...]:

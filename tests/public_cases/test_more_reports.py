@@ -324,11 +324,16 @@ def test_what_is_not_an_answer(run: Run, tmp_path: Path, text: str) -> None:
     assert "Namespace does not exist" in ran.err or "reason" not in text
 
 
-SLOTS: Final = {"drainingHashes": [{"hash": 9, "unackMsgs": 2, "blockedAttempts": 40}], "keyHashRangeArrays": [[0, 8]]}
-LATER: Final = {"keyHashRangeArrays": [[9, 65_535]]}
+SLOTS: Final = {
+    "drainingHashes": [{"hash": 30_000, "unackMsgs": 2, "blockedAttempts": 40}],
+    "keyHashRangeArrays": [[0, 21_844]],
+}
+LATER: Final = {"keyHashRangeArrays": [[21_845, 43_689]]}
+LAST: Final = {"keyHashRangeArrays": [[43_690, 65_535]]}
 WAITING: Final = topic(
-    "Key_Shared", 6, [consumer("a", 90, 2, **SLOTS), consumer("b", 90, **LATER), consumer("c", 90)], msgInReplay=4
-)
+    "Key_Shared", 6, [consumer("a", 90, 2, **SLOTS), consumer("b", 90, **LATER), consumer("c", 90, **LAST)],
+    msgInReplay=4, unackedMessages=2,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "cut"])
@@ -341,7 +346,7 @@ def test_consumers_that_are_whole_prove_what_they_prove_in_a_part_of_an_answer(
     if not whole:
         text = text[text.index('"msgRateOut"') :] if from_end else text[: text.index('"consumerName" : "c"') + 60]
     row = first_of(run, tmp_path, text, code=1)
-    (first, *_) = row["causes"]
+    (first,) = row["causes"]  # and not that everything was sent, for 4 messages wait
     assert (first["id"], first["blocked"], first["by"]) == ("keyshared_draining", ["b"], ["a"])
     assert row["subscription"] == ("lane" if whole or not from_end else "unnamed")
 
@@ -372,3 +377,41 @@ def test_17493_entries_are_counted_over_all_ledgers(run: Run, tmp_path: Path) ->
     del answer["ledgers"][0]["entries"], answer["ledgers"][1]["ledgerId"]
     (first,) = first_of(run, tmp_path, shown(answer), code=1)["causes"]
     assert first["numbers"] == {}
+
+
+@pytest.mark.parametrize("words", ["-gpb \\\n> persistent://public/default/hose", "-gpb true \\\n> hose"])
+def test_a_command_goes_on_behind_a_second_prompt(run: Run, tmp_path: Path, words: str) -> None:
+    row = first_of(run, tmp_path, f"$ pulsar-admin topics stats {words}\n{shown(topic('Shared', 5, []))}", code=1)
+    assert row["topic"] == "persistent://public/default/hose"
+
+
+def test_what_a_finding_says_to_run_is_understood(run: Run, tmp_path: Path) -> None:
+    """The line records two moments of a topic that no file names, and gives its name with the folder."""
+    waiting = topic("Key_Shared", 9, [consumer("a", 5, 1), consumer("b", 0, 2)], msgInReplay=6, unackedMessages=3)
+    (first, *_) = first_of(run, tmp_path, shown(waiting), code=1)["causes"]
+    assert "ringside why . --topic TOPIC" in first["fix"]
+    for turn in (1, 2):
+        (tmp_path / f"{turn}-stats.json").write_text(shown(waiting))
+        (tmp_path / f"{turn}-internal.json").write_text(shown(cursor("1:2", "1:9", "1:11")))
+    (tmp_path / "paste.txt").unlink()
+    ran = run("why", ".", "--topic", "persistent://lake/main/hose", "--json")
+    (row,) = json.loads(ran.out)["subscriptions"] if "subscriptions" in ran.out[:200] else [json.loads(ran.out)]
+    assert (row["topic"], row["moments"]) == ("persistent://lake/main/hose", 2)
+
+
+def test_10813_single_lines_of_internal_statistics_are_those_of_one_cursor(run: Run, tmp_path: Path) -> None:
+    lines = '"lastConfirmedEntry" : "28:8934",\n:\n"markDeletePosition" : "28:8916",\n "readPosition" : "28:8935",\n'
+    (first,) = first_of(run, tmp_path, f"All was dispatched.\n```\n{lines}```\n", code=1)["causes"]
+    assert (first["id"], first["numbers"]) == ("cursors_only", {"entries_left": 18, "unread": 0})
+
+
+@pytest.mark.parametrize("around", ["{}", "What we run:\n```\n{}```\nIs it right?\n", "```ini\n{}"])
+def test_settings_between_code_fences_are_judged(run: Run, tmp_path: Path, around: str) -> None:
+    settings = (
+        "# how much\nloadBalancerBrokerThresholdShedderPercentage=10\n\nloadBalancerAutoBundleSplitEnabled=false\n"
+    )
+    (tmp_path / "paste.txt").write_text(around.format(settings))
+    ran = run("lint", "paste.txt", "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert {finding["rule"] for finding in document["findings"]} == {"shedder-margin"}

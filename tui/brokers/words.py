@@ -38,6 +38,7 @@ ASSUMED_TEXTS: Final[dict[Assumption, str]] = {
     "loads-from-metrics": "usage comes from the brokers' metrics and traffic from their loaded topics; the average"
     " throughput, which no metric shows, is taken as that of now",
     "history-empty": "hit counts and recent unloads, which only the leader knows, are empty",
+    "loads-unknown": "usage and rates that a report lacks count as 0, so what is computed of such brokers may differ",
     "policies-unknown": "no policy is known, so every broker may own every bundle",
     "isolation-unknown": "no isolation policy is known, so every broker may own every bundle",
     "groups-unknown": "no anti-affinity group is known",
@@ -54,6 +55,7 @@ RESOURCE_TEXTS: Final[dict[Resource, str]] = {
 FAULT_TEXTS: Final[dict[Fault, str]] = {
     "": "",
     "no-limit": "has no limit in the report, so Pulsar counts it as 0%",
+    "not-reported": "is not in the report, and counts as 0% here",
     "not-a-number": "is not a number",
     "negative": "is negative",
 }
@@ -115,19 +117,22 @@ def hint_text(view: BrokersView, frame: BrokersFrame) -> str:
     ends = "no end" if quiet is None else f"quiet after cycle {quiet}"
     unloads = sum(cell.unloads for cell in view.strip)
     cycles = counted(view.question.cycles, "cycle")
+    if unknown := len(view.ahead.start.lacking):
+        cycles += f" if the load of {counted(unknown, 'broker')} that no report has is 0"
     if not unloads:
-        return f"{when}; {spread_text(frame)}; no unload in {cycles}"
+        return f"{when}; {spread_text(view, frame)}; no unload in {cycles}"
     loops = f", {counted(len(view.loops), 'loop')}" if view.loops else ""
     ahead = "" if frame.cycle else f"{cycles}: "
-    return f"{when}; {spread_text(frame)}; {ahead}{counted(unloads, 'unload')}{loops}, {ends}"
+    return f"{when}; {spread_text(view, frame)}; {ahead}{counted(unloads, 'unload')}{loops}, {ends}"
 
 
-def spread_text(frame: BrokersFrame) -> str:
-    """How even the brokers are: by usage, and by messages where no usage counts."""
-    for what, spread in (("", frame.evenness.usage), ("msg/s ", frame.evenness.msgs)):
-        if math.isfinite(spread.max_over_mean):
+def spread_text(view: BrokersView, frame: BrokersFrame) -> str:
+    """How even the brokers are, as far as reports say it: by usage, and by messages where no usage counts."""
+    even, lacking = frame.evenness, {one for lacks in view.ahead.start.lacking.values() for one in lacks}
+    for what, spread, needs in (("", even.usage, "usage"), ("msg/s ", even.msgs, "rates")):
+        if math.isfinite(spread.max_over_mean) and needs not in lacking:
             return f"{what}{BUSIEST} {spread.max_over_mean:.2f}"
-    return "no load"
+    return "the load of some brokers is unknown" if lacking else "no load"
 
 
 def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
@@ -197,7 +202,7 @@ def fault_lines(frame: BrokersFrame) -> list[Line]:
     brokers: dict[str, list[str]] = {}
     for row in frame.rows:
         for bar in row.bars:
-            if bar.fault and (bar.counts or bar.fault != "no-limit"):
+            if bar.fault and (bar.counts or bar.fault not in ("no-limit", "not-reported")):
                 text = f"{RESOURCE_TEXTS[bar.resource]} {FAULT_TEXTS[bar.fault]}"
                 brokers.setdefault(text, []).append(safe_name(row.broker))
     return [(f"{listed(names)}: {text}", "bad") for text, names in brokers.items()]

@@ -234,7 +234,10 @@ def title_of(listing: Listing) -> str:
     parts = [safe_name(listing.source), counted(kinds[False], "subscription")]
     parts += [counted(kinds[True], "topic") + " with producers"] if kinds[True] else []
     parts += [f"{verdicts[each.value]:,} {each.value}" for each in Verdict if each.harms and verdicts[each.value]]
-    return " · ".join([*parts, f"Pulsar {listing.release}"])
+    parts.append(f"Pulsar {listing.release}")
+    if listing.step:
+        parts.append(f"after {counted(listing.step, 'step')}: only verdict, backlog and out/s are as reported")
+    return " · ".join(parts)
 
 
 def about(row: ListedRow) -> str:

@@ -89,7 +89,7 @@ class Diagnosing:
 
     def _show(self, diagnoses: Sequence[Diagnosis], at: int) -> None:
         panel, steps = self._panel, self._store.timeline.cursor
-        panel.since = f"{counted(steps, 'step')} of the simulation change nothing of it" if steps else ""
+        panel.since = f"as reported, before {counted(steps, 'step')} of the simulation" if steps else ""
         moment, moments = self._store.moment
         if self._store.shows_earlier_moment:
             panel.since = f"as it was at moment {moment:,} of {moments:,}; later ones play no part"

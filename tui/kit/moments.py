@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from engine.admin.moments import Moment, combined
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.timeline import Timeline
-from engine.diagnosis.model import Cause, Diagnosis
+from engine.diagnosis.model import Cause, Diagnosis, Earlier, Verdict
 from engine.diagnosis.seen import SubscriptionSeen
 from engine.diagnosis.why import diagnose_all, with_earlier
 from engine.errors import InputError
-from engine.scenarios.opening import open_snapshot
+from engine.scenarios.opening import flag_shown, open_snapshot
 from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import reported_only
 from engine.views.reported.trends import Series
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 
 PREPARED: Final = 5_000
 """So many subscriptions of topics are diagnosed in a few tenths of a second."""
+DIAGNOSED_AT_ONCE: Final = 200
+"""So many at all moments, at each of which the ones before are looked at again, are diagnosed within a key press."""
+_TROUBLE: Final = (Verdict.BLOCKS, Verdict.SLOWS)
 
 
-def is_soon_diagnosed(seen: Sequence[Moment]) -> bool:
-    """Whether all of it can be diagnosed without a noticeable delay."""
-    left = PREPARED
+def is_soon_diagnosed(seen: Sequence[Moment], left: int = PREPARED) -> bool:
+    """Whether all of it can be diagnosed without a noticeable delay: it has no more than so many subscriptions."""
     for moment in seen:
         left -= sum([len(topic.subscriptions) for topic in moment.snapshot.topics.values()])
         if left < 0:
@@ -79,12 +82,18 @@ class Moments:
         return agreements[-1 - behind] if behind < len(agreements) else Agreement()
 
     def timeline(self, moment: int, later: Timeline) -> Timeline:
-        """Return the state as it was seen up to an earlier moment, with the settings of a later timeline."""
+        """Return the state as it was seen up to an earlier moment.
+
+        Its settings are those that brokers had then; those of a later timeline where they were asked for, or nothing
+        shows others.
+        """
         if moment not in self._earlier:
             snapshot, settings = combined(self.reported.moments[: moment + 1]), later.initial.settings
             release, flag = later.initial.release, settings.activeConsumerFailoverConsistentHashing
+            is_asked_for = flag != flag_shown(combined(self.reported.moments), behaviour_in(later.initial))
+            asked = flag if is_asked_for else None
             try:
-                state = open_snapshot(snapshot, release=release, consistent_hashing=flag).state
+                state = open_snapshot(snapshot, release=release, consistent_hashing=asked, assumed_flag=flag).state
             except InputError:  # it has neither topics nor bundles yet
                 state = ClusterState(release=release, settings=settings)
             self._earlier[moment] = Timeline.start(state, later.seed, later.source)
@@ -134,9 +143,20 @@ class Moments:
 
         return listing(timeline, others, seen, self.diagnoses(), backlogs)
 
-    def trouble(self, namespace: str, name: str) -> Cause | None:
-        """Return what blocks a subscription, as brokers reported; None where it is not computed yet."""
-        for diagnosis in self._diagnoses.get(self.at, ()):
-            if (diagnosis.namespace, diagnosis.subscription) == (namespace, name) and diagnosis.blocks:
-                return diagnosis.first
+    def trouble(self, namespace: str, name: str) -> tuple[Cause, Earlier | None] | None:
+        """Return what blocks or slows a subscription at the moment that is shown, as brokers reported, or the latest
+        moment before it at which something did; None where nothing did, or where it is not computed yet.
+        """
+        diagnoses = self.diagnoses_with_earlier() if self._is_small else self._diagnoses.get(self.at, [])
+        for diagnosis in diagnoses:
+            if (diagnosis.namespace, diagnosis.subscription) == (namespace, name):
+                cause = next((cause for cause in diagnosis.causes if cause.verdict in _TROUBLE), None)
+                if cause is not None:
+                    return cause, None
+                earlier = diagnosis.earlier
+                return (earlier.cause, earlier) if earlier is not None and earlier.cause.verdict in _TROUBLE else None
         return None
+
+    @cached_property
+    def _is_small(self) -> bool:
+        return is_soon_diagnosed(self.reported.moments, DIAGNOSED_AT_ONCE)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from engine.diagnosis.model import Cause, Earlier, Verdict
 from engine.errors import Rejection
 from engine.text import counted
 from engine.views.failover.model import Notice
 from tui.kit.playing import Stage
+from tui.kit.reported import earlier_text
 from tui.kit.store import Store
 from tui.kit.wording import not_saved, safe_name
 
@@ -88,6 +90,12 @@ class Sentences:
         view = self._subject.now
         trouble = store.reported_trouble() if view.status.step == 0 else None
         if trouble is not None:
-            return "notice", f"reported as blocked: {safe_name(trouble.what)} (w: why)"
+            return "notice", _said(*trouble, store.moment[0])
         more = f" (i: {counted(len(view.notices), 'notice')})" if view.notices else ""
         return "hint", self._subject.hint() + more
+
+
+def _said(cause: Cause, earlier: Earlier | None, moments: int) -> str:
+    effect = "blocked" if cause.verdict is Verdict.BLOCKS else "slow"
+    when = "" if earlier is None else f" {earlier_text(earlier, moments)}"
+    return f"reported as {effect}{when}: {safe_name(cause.what)} (w: why)"

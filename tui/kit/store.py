@@ -17,7 +17,7 @@ from engine.admin.facts import Snapshot
 from engine.cluster.commands import Command, End, Home, SubscribeKeyShared, TimelineCommand
 from engine.cluster.effort import effort_of, own_effort, pieces_of
 from engine.cluster.timeline import Timeline, navigate
-from engine.diagnosis.model import Cause, Diagnosis
+from engine.diagnosis.model import Cause, Diagnosis, Earlier
 from engine.errors import Rejection
 from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import BUNDLES
@@ -419,8 +419,8 @@ class Store:
         """List everything that can be shown, the worst first. Takes a while for thousands: any thread may call it."""
         return self._moments.listing(self.timeline)
 
-    def reported_trouble(self) -> Cause | None:
-        """Return what blocks the shown subscription, as brokers reported; None where it is not computed yet."""
+    def reported_trouble(self) -> tuple[Cause, Earlier | None] | None:
+        """Return what blocks or slows the shown subscription, as brokers reported, and when if that is over."""
         return self._moments.trouble(*self.places.name(self._shown.place))
 
 

@@ -11,15 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from engine.admin.documents import pasted_file
 from engine.admin.facts import Snapshot
 from engine.admin.files import STANDARD_INPUT as STDIN_NAME
 from engine.admin.files import AnswerFile, read_file
+from engine.admin.folders import read_files
 from engine.admin.moments import Moment, read_moments
-from engine.admin.requests import AdminRequest
+from engine.admin.requests import AdminRequest, Naming, request_of_path
+from engine.admin.snapshot import is_scenario
 from engine.admin.text import plain_json, raw_object
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.diagnosis.limits import NOT_MODELLED
@@ -122,44 +124,63 @@ def _moments_at(
 def _moments_about(
     topic: str, path: str | None, read: Callable[..., tuple[Moment, ...]], limit_bytes: int
 ) -> tuple[Moment, ...]:
-    answer, source, problems = answer_about(topic, path, limit_bytes=limit_bytes)
+    about = answers_about(topic, path, limit_bytes=limit_bytes)
     try:
-        moments = read(answer, limit_bytes=limit_bytes, title=source)
+        moments = read(*about.files, limit_bytes=limit_bytes, title=about.source)
     except InputError as error:
-        raise InputError(str(error), (*problems, *error.problems)) from error
-    first = structs.replace(moments[0].snapshot, problems=(*problems, *moments[0].snapshot.problems))
+        raise InputError(str(error), (*about.problems, *error.problems)) from error
+    first = structs.replace(moments[0].snapshot, problems=(*about.problems, *moments[0].snapshot.problems))
     return (replace(moments[0], snapshot=first), *moments[1:])
 
 
-def answer_about(
+class AboutTopic(Struct, frozen=True):
+    """Answers of which somebody said what topic they are about, where they came from, and what was wrong."""
+
+    files: tuple[AnswerFile, ...]
+    source: str
+    problems: tuple[Problem, ...]
+
+
+def answers_about(
     topic: str, path: str | None, piped: bytes | None = None, *, limit_bytes: int = MAX_INPUT_BYTES
-) -> tuple[AnswerFile, str, tuple[Problem, ...]]:
-    """An answer that does not name its topic, put into ``{topic: answer}``; its source; its problems.
+) -> AboutTopic:
+    """The answer at a path, or the answers of a folder, as those about ``topic`` unless they name another.
 
     ``piped`` is standard input where it was read already. Raises ``InputError``.
     """
-    if path is None or (path != STANDARD_INPUT and Path(path).is_dir()):
-        raise InputError("--topic: it names the topic of one FILE; in a folder name each file after its topic")
+    if path is None:
+        raise InputError("--topic: it names the topic of a FILE or FOLDER; give one")
     name = parse_topic_name(topic)
     if isinstance(name, Rejection):
         raise InputError(f"--topic {topic}: {name.message}")
-    topic = str(name)
     reason = missing(path) if path != STANDARD_INPUT else None
     if reason is not None:
         raise InputError(reason)
+    about = AdminRequest("GET", "", name.complete, name.namespace)
+    source = f"{path} about {name.complete}"
+    if path != STANDARD_INPUT and Path(path).is_dir():
+        read = read_files(Path(path), Intake(limit_bytes))
+        named = Naming({}, ())
+        files = tuple(
+            replace(file, request=about)
+            if request_of_path(file.name) is None and named.topic(file.name) is None and not is_scenario(file)
+            else file
+            for file in read.files
+        )
+        return AboutTopic(files, source, read.problems)
     data, unpacking = (piped, ()) if piped is not None else _one_file(path, limit_bytes)
     name_of_file = STDIN_NAME if path == STANDARD_INPUT else Path(path).name
     text, problems = plain_json(data, name_of_file, limit=limit_bytes)
     # Checked before it is put into another text, where its lines and columns would differ from those of the file.
     members, faults = raw_object(text, name_of_file, check_names=False) if text.strip() else ({}, ())
-    if not members:
-        about = AdminRequest("GET", "", topic, name.namespace)
-        pasted = AnswerFile(name_of_file, text, about)
-        if pasted_file(pasted, text) is not None:
-            return pasted, f"{path} about {topic}", (*unpacking, *problems)
-        raise InputError(f"{path}: this is not an answer of a broker", (*unpacking, *problems, *faults))
-    named = AnswerFile(name_of_file, b"{%s:%s}" % (json.dumps(topic).encode(), text))
-    return named, f"{path} about {topic}", (*unpacking, *problems)
+    problems = (*unpacking, *problems)
+    if members:
+        whole = b"{%s:%s}" % (json.dumps(name.complete).encode(), text)
+        return AboutTopic((AnswerFile(name_of_file, whole),), source, problems)
+    pasted = AnswerFile(name_of_file, text, about)
+    if pasted_file(pasted, text) is None:
+        raise InputError(f"{path}: this is not an answer of a broker", (*problems, *faults))
+    return AboutTopic((pasted,), source, problems)
 
 
 def _one_file(path: str, limit_bytes: int) -> tuple[bytes, tuple[Problem, ...]]:

@@ -78,6 +78,8 @@ def _assumptions(start: ShedStart, cycles: Iterable[AheadCycle]) -> tuple[Assump
     found: list[Assumption] = ["traffic-stays", "usage-moves-with-traffic"]
     if start.load_manager == "modular":
         found.append("averages-from-one-report" if start.state is None else "averages-from-reports")
+    if start.lacking:
+        found.append("loads-unknown")
     if start.from_metrics:
         found.append("loads-from-metrics")
     found.append("history-empty")

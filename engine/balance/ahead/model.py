@@ -37,6 +37,7 @@ Assumption = Literal[
     "usage-moves-with-traffic",
     "averages-from-one-report",  # so they are the reported rates
     "averages-from-reports",  # of the series given, which may not be all there were
+    "loads-unknown",  # usage or rates that a report lacks count as 0
     "loads-from-metrics",  # the load of a broker was read from its metrics, its traffic from loaded topics
     "history-empty",  # hits, usage averages and recent unloads live in the leader's memory only
     "policies-unknown",  # of no kind anything is known
@@ -53,7 +54,8 @@ class ShedStart:
     """Where a forecast begins: load reports in the order in which the leader met the brokers, and the rules.
 
     ``state`` is the leader's memory as far as it is known (modular), None to start from these reports alone.
-    ``from_metrics``: the load of a broker was read from its metrics.
+    ``from_metrics``: the load of a broker was read from its metrics. ``lacking``: by broker "usage", "rates" or both,
+    where its report lacks them and has 0.
     """
 
     loads: tuple[BrokerLoad, ...]
@@ -64,6 +66,7 @@ class ShedStart:
     state: LeaderState | None = None
     seed: int = 0
     from_metrics: bool = False
+    lacking: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def leader(self) -> Leader:

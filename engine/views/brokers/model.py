@@ -25,7 +25,7 @@ from engine.errors import Problem
 
 Resource = Literal["cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out"]
 RESOURCES: Final[tuple[Resource, ...]] = ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")
-Fault = Literal["", "no-limit", "not-a-number", "negative"]
+Fault = Literal["", "no-limit", "not-reported", "not-a-number", "negative"]
 """Why the usage of a resource cannot be shown as a share."""
 ChangeKind = Literal["dies", "joins"]
 WhyLeft = BrokerOutcome | BundleOutcome | UnloadOutcome | PairOutcome | TopBundleOutcome

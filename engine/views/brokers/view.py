@@ -15,7 +15,7 @@ from engine.admin.shed_inputs import ShedInputs
 from engine.balance.ahead.broker_changes import broker_dies, broker_joins
 from engine.balance.ahead.forecast import shed_ahead
 from engine.balance.ahead.model import AheadCycle, ShedAhead, ShedStart
-from engine.balance.brokers import BrokerLoad, weighted_usage
+from engine.balance.brokers import UNUSED, BrokerLoad, weighted_usage
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle
 from engine.balance.leadership.state import Leader, namespace_of
@@ -192,6 +192,7 @@ def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, li
         state,
         question.seed,
         from_metrics=inputs.from_metrics,
+        lacking=inputs.lacking,
     )
     done: list[ChangeDone] = []
     for change in question.changes:
@@ -295,17 +296,29 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
     limits = _limits(view, coming or done)
     places = {name: at for at, name in enumerate(view.namespaces)}
     settings, rules = ahead.start.settings, ahead.start.rules
+
+    def lacks(load: BrokerLoad) -> frozenset[str]:
+        return ahead.start.lacking.get(load.broker, frozenset())
+
     rows = tuple(
         BrokerRow(
             load.broker,
-            weighted_usage(load, settings, rules, heap=True),
-            load.msgs_per_sec,
-            load.bytes_per_sec,
+            math.nan if "usage" in lacks(load) else weighted_usage(load, settings, rules, heap=True),
+            math.nan if "rates" in lacks(load) else load.msgs_per_sec,
+            math.nan if "rates" in lacks(load) else load.bytes_per_sec,
             load.topics,
             len(dict.fromkeys(load.bundles)),
             load.broker in view.born,
             view.older.get(load.broker, 0),
-            partial(bars_of, load, limits.get(load.broker), settings, rules, limits_all=view.shedder),
+            partial(
+                bars_of,
+                load,
+                limits.get(load.broker),
+                settings,
+                rules,
+                limits_all=view.shedder,
+                is_cut="usage" in lacks(load),
+            ),
             partial(_row_blocks, view, load, places, leaving.get(load.broker)),
         )
         for load in loads
@@ -373,12 +386,18 @@ def _limits(view: BrokersView, cycle: AheadCycle | None) -> Mapping[str, float]:
 
 
 def bars_of(
-    load: BrokerLoad, limit: float | None, settings: LoadSettings, rules: LoadRules, *, limits_all: str = ""
+    load: BrokerLoad,
+    limit: float | None,
+    settings: LoadSettings,
+    rules: LoadRules,
+    *,
+    limits_all: str = "",
+    is_cut: bool = False,
 ) -> tuple[Bar, ...]:
     """The resources of a broker, each with the share at which its weighted usage alone would reach ``limit``.
 
     ``OverloadShedder`` of releases that leave weights out (``limits_all``: the shedder) compares each with the limit
-    itself. A resource of weight 0 has no threshold.
+    itself. A resource of weight 0 has no threshold. ``is_cut``: resources without numbers are not in the report.
     """
     weights = _weights(settings, rules)
     unweighted = limits_all == OVERLOAD and rules.overload_usage == "unweighted"
@@ -390,10 +409,10 @@ def bars_of(
         if math.isnan(resource.usage) or math.isnan(resource.limit):
             fault = "not-a-number"
         elif not resource.limit > 0:
-            fault = "no-limit"
+            fault = "not-reported" if is_cut and resource == UNUSED else "no-limit"
         elif resource.usage < 0:
             fault = "negative"
-        share = math.nan if fault in ("not-a-number", "no-limit") else resource.percent / 100
+        share = math.nan if fault in ("not-a-number", "no-limit", "not-reported") else resource.percent / 100
         threshold = limit / weight if limit is not None and weight > 0 and math.isfinite(limit) else None
         bars.append(Bar(name, share, threshold, fault, counts=weight > 0))
     return tuple(bars)

@@ -318,3 +318,18 @@ def test_the_placement_is_the_one_that_a_broker_starts_with(
         assert isinstance(view, Rejection) and view.error == "IllegalArgumentException"
     else:
         assert not isinstance(view, Rejection) and view.placement == placement
+
+
+def test_what_a_report_lacks_is_unknown_of_its_broker_and_assumed_by_the_forecast() -> None:
+    loads = (report_of("a:1", [bundle(1, 50.0)], cpu=ResourceUsage(50, 100)), report_of("b:1", [bundle(2, 0.0)]))
+    cut = frozenset({"usage", "rates"})
+    written = (WrittenLoad(loads[0], 1_000), WrittenLoad(loads[1], 1_000, cut))
+    view = answer(brokers_input(ShedInputs(written, version="4.0.7")))
+    assert "loads-unknown" in view.ahead.assumptions
+    whole, half = brokers_frame(view, 0).rows
+    assert (whole.usage, whole.msgs_per_sec) == (0.5, 50.0)
+    assert all(map(math.isnan, (half.usage, half.msgs_per_sec, half.bytes_per_sec)))
+    assert {bar.fault for bar in half.bars} == {"not-reported"}
+    assert {bar.fault for bar in whole.bars} == {"", "no-limit"}
+    later = WrittenLoad(loads[1], 2_000)  # a whole report of the same broker counts
+    assert "loads-unknown" not in answer(brokers_input(ShedInputs((*written, later)))).ahead.assumptions

@@ -297,7 +297,7 @@ def test_statistics_without_a_name_are_judged_as_those_of_the_topic_that_is_give
         ran = run("lint", *words, "--topic", "orders", "--fail-on", "warning")
         assert ran.code == 1 and "failover-names-collide (1)" in ran.out
         assert ran.out.startswith(f"{words[0]} about persistent://public/default/orders: ")
-    for wrong in ([str(tmp_path)], [str(file), str(file)], ["--names", "a,b"]):
+    for wrong in ([str(file), str(file)], ["--names", "a,b"]):
         ran = run("lint", *wrong, "--topic", "orders")
         assert ran.code == 2 and "--topic" in ran.err
 

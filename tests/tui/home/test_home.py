@@ -83,7 +83,7 @@ def test_a_step_is_seen_in_the_list() -> None:
         await until(pilot, lambda: rows(app) == 1)
         (row,) = app.screen.query_one(RowsTable).listed
         assert (row.consumers, row.verdict, row.backlog) == (2, None, None)
-        assert "billing" in text_of(app)
+        assert "billing" in text_of(app) and "after 1 step: only" in text_of(app)
 
     run(app, story)
 

@@ -214,6 +214,6 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
 
 def _share(bar: Bar) -> str:
     if math.isnan(bar.share):
-        return "no limit" if bar.fault == "no-limit" else "NaN"
+        return {"no-limit": "no limit", "not-reported": "–"}.get(bar.fault, "NaN")
     limit = f"/{bar.threshold * 100:.0f}" if bar.threshold is not None else ""
     return f"{bar.share * 100:.0f}{limit}"

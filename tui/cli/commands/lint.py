@@ -265,15 +265,15 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     from engine.admin.client_facts import client_facts
     from engine.admin.moments import combined, read_moments
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments, open_settings
-    from tui.sources.answers import answer_about
+    from tui.sources.answers import answers_about
 
     sources: list[str | bytes | AnswerFile] = []
     source = ""
     problems: tuple[Problem, ...] = ()
     if topic is not None:
         path = paths[0] if len(paths) == 1 else None
-        answer, source, problems = answer_about(topic, path, piped, limit_bytes=what_if.max_input)
-        sources.append(answer)
+        about = answers_about(topic, path, piped, limit_bytes=what_if.max_input)
+        sources, source, problems = list(about.files), about.source, about.problems
     for path in paths if topic is None else ():
         reason = missing(path)
         if reason is not None:

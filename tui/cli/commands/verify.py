@@ -90,10 +90,10 @@ def verify_command(
 def _answers_at(path: str, topic: str | None, limit_bytes: int) -> Answers:
     """What is in a folder, or in a file about ``topic``. Raises ``InputError``."""
     if topic is not None:
-        from tui.sources.answers import answer_about
+        from tui.sources.answers import answers_about
 
-        answer, source, problems = answer_about(topic, path, limit_bytes=limit_bytes)
-        return answers_of(FilesRead((answer,), problems, ()), source)
+        about = answers_about(topic, path, limit_bytes=limit_bytes)
+        return answers_of(FilesRead(about.files, about.problems, ()), about.source)
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
