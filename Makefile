@@ -30,8 +30,9 @@ $(STAMP): $(READY)
 	@$(INSTALL) '.[test,check,pictures,docs,web,spark,mutants]'
 	@touch $@
 
-# Tests of screens wait for half of their time, so three workers keep two cores busy; all that needs Spark is in one of
-# them. Byte code is kept even where that is switched off, so that no worker or started process compiles all again.
+# What is started waits for half of its time, so three workers keep two cores busy. The tests of a file, and all that
+# need Spark, are in one of them (tests/distribution.py). Byte code is kept even where that is switched off, so that no
+# worker or started process compiles all again.
 test: $(STAMP)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadgroup
 

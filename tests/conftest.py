@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import thrift
+from tests.distribution import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 from tests.golden import plugin as golden
 from tests.lab import plugin as lab
 from tests.thrift import pytest_collection_finish
@@ -13,8 +14,10 @@ from tests.thrift import pytest_collection_finish
 __all__ = [
     "pytest_addoption",
     "pytest_collection_finish",
+    "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_terminal_summary",
+    "pytest_xdist_make_scheduler",
 ]
 
 

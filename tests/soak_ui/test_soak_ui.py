@@ -66,7 +66,7 @@ def test_a_planted_loss_of_a_step_is_found_shrunk_and_replayed(
 ) -> None:
     """What is said to be saved is not."""
     monkeypatch.setattr(SessionSaver, "record", lambda *_: "saved")
-    finding = shrunk_finding("h")
+    finding = shrunk_finding("b")
     assert (finding.failure.kind, finding.failure.place) == ("disagrees", "journal")
     assert_replayed(finding, capsys)
 
@@ -85,7 +85,7 @@ def test_a_planted_block_of_the_event_loop_is_found_and_shrunk(monkeypatch: pyte
     monkeypatch.setattr(loop, "slowness", lambda: 1.0)
     monkeypatch.setattr(judging, "REPLAYS", 1)  # nothing else takes the processor away from this clock
     monkeypatch.setattr(MainScreen, "action_kill", block)
-    finding = shrunk_finding("a", judging.LIMIT_SECONDS)
+    finding = shrunk_finding("i", judging.LIMIT_SECONDS)
     assert finding.failure.kind == "blocks"
     assert finding.session.keys <= FEW
 
