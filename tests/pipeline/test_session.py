@@ -22,7 +22,15 @@ from pyspark.sql import SparkSession
 
 from engine.errors import RingsideError
 from pipeline.schemas import EVERY_TABLE
-from pipeline.session import handling_signals, open_session, session_settings, temporary_folder, zip_packages
+from pipeline.session import (
+    SMALL_INPUT,
+    handling_signals,
+    open_session,
+    plans_for,
+    session_settings,
+    temporary_folder,
+    zip_packages,
+)
 from tests.patience import HANG_S
 from tests.starting import signals_heard
 
@@ -274,3 +282,19 @@ def test_workers_import_the_installed_pyspark(spark: SparkSession) -> None:
 
     (row,) = spark.range(0, 1, 1, 1).mapInArrow(where, "place string").collect()
     assert row.place == pyspark.__file__
+
+
+def test_plans_for_small_input_end_with_it(spark: SparkSession) -> None:
+    name = "spark.sql.shuffle.partitions"
+    earlier = spark.conf.get(name)
+    spark.conf.set(name, "3")
+    try:
+        before = {setting: spark.conf.get(setting, None) for setting in SMALL_INPUT}
+        with pytest.raises(OSError, match="full"), plans_for(spark, small=True):
+            assert {setting: spark.conf.get(setting) for setting in SMALL_INPUT} == SMALL_INPUT
+            raise OSError("full")
+        with plans_for(spark, small=False):
+            assert {setting: spark.conf.get(setting, None) for setting in SMALL_INPUT} == before
+        assert {setting: spark.conf.get(setting, None) for setting in SMALL_INPUT} == before
+    finally:
+        spark.conf.set(name, earlier)
