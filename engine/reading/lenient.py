@@ -84,7 +84,7 @@ _RANGES_OF_KEYS: Final = ("keyHashRanges",)
 _COMMENTS: Final = {"//": "\n", "/*": "*/", "<!": "-->", "#": "\n"}
 """How comments begin and end; one of a line keeps its line break."""
 _CUT_MARK: Final = re.compile(
-    r"(?:\.{2,}|…)(?:[ \t]*[A-Za-z0-9(][^\n,\[\]{}\"…]{0,80})?(?:\.{2,}|…)?"
+    r":(?=[ \t]*(?:\n|$))|(?:\.{2,}|…)(?:[ \t]*[A-Za-z0-9(][^\n,\[\]{}\"…]{0,80})?(?:\.{2,}|…)?"
     r"|<(?:snip|cut|truncated|omitted|more|\.\.\.)[^>\n]{0,40}>|[\[(](?:snip|cut|truncated|omitted|\.{2,}|…)[^\])\n]{0,40}[\])]",
     re.IGNORECASE,
 )

@@ -40,6 +40,8 @@ _NOT_LETTERS: Final = re.compile(r"[^a-z]")
 _BORDER: Final = re.compile(r"[-+=|:\s│┌┐└┘├┤┬┴┼─╋━┃]+")
 _FULL_NAME: Final = re.compile(r"(?:non-)?persistent://[^\s\"',|]{1,700}")
 _LOCAL_NAME: Final = re.compile(r"[-=:.A-Za-z0-9_]{1,255}")
+UNKNOWN_TYPE: Final = "unknown"
+"""Brokers print "None" of a subscription that nobody is connected to, and a row that has no type does not say that."""
 _NUMBER: Final = re.compile(r"-?\d{1,3}(?:,\d{3})+|-?\d{1,18}(?:\.\d{1,18})?(?:[eE][-+]?\d{1,3})?")
 _FILTER: Final = re.compile(
     rf"\bjq\b[^'\"\n]{{0,200}}(?:'([^'\n]{{1,{LONGEST_COMMAND}}})'|\"([^\"\n]{{1,{LONGEST_COMMAND}}})\")"
@@ -118,7 +120,7 @@ def statistics_of_rows(
     it: "" is then the name. ``varies``: a loop printed the rows, so those without a topic are of one each. What comes
     again is of a later moment. O(length).
 
-    >>> statistics_of_rows("TOPIC BACKLOG CONSUMERS\npersistent://t/n/x 7 0", [])[0]
+    >>> statistics_of_rows("TOPIC BACKLOG CONSUMERS\\npersistent://t/n/x 7 0", [])[0]
     [{'persistent://t/n/x': {'subscriptions': {'unnamed': {'msgBacklog': 7, 'consumers': []}}}}]
     """
     made = made_by(text)
@@ -143,6 +145,8 @@ def statistics_of_rows(
         else:
             count = row.pop(_COUNT, None)
             members |= {**row, "consumers": []} if count in (0, []) else row
+        if members.get("consumers") != []:
+            members.setdefault("type", UNKNOWN_TYPE)
     return moments, len(rows)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any, Final
 
 PREFIX: Final = "PULSAR_PREFIX_"
@@ -15,6 +16,7 @@ PREFIX: Final = "PULSAR_PREFIX_"
 _LINE: Final = re.compile(r"[ \t]*(?:export[ \t]+|-e[ \t]+|-[ \t]+)?([A-Za-z_][\w.-]{0,200})[ \t]*=[ \t]*([^\n]*)")
 _NAME: Final = re.compile(r"[a-z][A-Za-z0-9_]{2,200}")
 _COMMAND: Final = re.compile(r"[^\n=]{0,200}[$#%>❯➜] |(?:kubectl|docker|podman|oc) ")
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)")
 _LONGEST_VALUE: Final = 10_000
 
 
@@ -22,14 +24,14 @@ def settings_of_lines(text: str) -> dict[str, str]:
     """Return the settings in lines of NAME=VALUE; {} where another line is nearly as frequent.
 
     Comments and blank lines are left out; of a name that occurs twice the later line counts, as for Java. Names of an
-    environment count with their prefix only, or as they are.
+    environment count with their prefix only, or as they are. Of a text with code fences only what is in them counts.
 
     >>> settings_of_lines("# a comment\\nloadBalancerEnabled=true\\n\\nPULSAR_PREFIX_maxTopics=4\\nPULSAR_MEM=-Xmx1g")
     {'loadBalancerEnabled': 'true', 'maxTopics': '4'}
     """
     settings: dict[str, str] = {}
     others = 0
-    for line in text.splitlines():
+    for line in _fenced(text.splitlines()):
         if not settings and _COMMAND.match(line):
             continue
         stripped = line.strip()
@@ -43,6 +45,15 @@ def settings_of_lines(text: str) -> dict[str, str]:
         if _NAME.fullmatch(name):
             settings[name] = _unquoted(match[2].strip())
     return settings if settings and others <= len(settings) // 4 else {}
+
+
+def _fenced(lines: list[str]) -> list[str]:
+    """The lines between code fences, all of them where there is no fence."""
+    fences = [at for at, line in enumerate(lines) if _FENCE.match(line) is not None]
+    if not fences:
+        return lines
+    pairs = zip_longest(fences[::2], fences[1::2], fillvalue=len(lines))
+    return [line for first, last in pairs for line in lines[first + 1 : last]]
 
 
 def _unquoted(value: str) -> str:

@@ -93,6 +93,10 @@ def name_without_head(value: object) -> str | None:
     return None
 
 
+_OF_INTERNAL: Final = ("entriesAddedCounter", "lastConfirmedEntry", "ledgers")
+"""Members of internal statistics that somebody may have copied beside those of a cursor."""
+
+
 def completed(members: Mapping[str, Any], subscription: str = "") -> tuple[dict[str, Any], str] | None:
     """Return a part of an answer with what belongs around it, and what the part is; None for anything else.
 
@@ -112,7 +116,8 @@ def completed(members: Mapping[str, Any], subscription: str = "") -> tuple[dict[
         without = "" if name else ", without its name"
         return {"subscriptions": {name or UNNAMED: whole}}, f"one subscription alone{without}"
     if is_cursor(members):
-        return {"cursors": {UNNAMED: dict(members)}, "ledgers": []}, "one cursor alone, without its name"
+        of_topic = {name: members[name] for name in _OF_INTERNAL if name in members}
+        return {"ledgers": [], **of_topic, "cursors": {UNNAMED: dict(members)}}, "one cursor alone, without its name"
     if [*members] == ["replication"]:
         return dict(members), "replication alone"
     cursors = members["cursors"] if [*members] == ["cursors"] else members

@@ -397,3 +397,21 @@ def test_what_a_finding_says_to_run_is_understood(run: Run, tmp_path: Path) -> N
     ran = run("why", ".", "--topic", "persistent://lake/main/hose", "--json")
     (row,) = json.loads(ran.out)["subscriptions"] if "subscriptions" in ran.out[:200] else [json.loads(ran.out)]
     assert (row["topic"], row["moments"]) == ("persistent://lake/main/hose", 2)
+
+
+def test_10813_single_lines_of_internal_statistics_are_those_of_one_cursor(run: Run, tmp_path: Path) -> None:
+    lines = '"lastConfirmedEntry" : "28:8934",\n:\n"markDeletePosition" : "28:8916",\n "readPosition" : "28:8935",\n'
+    (first,) = first_of(run, tmp_path, f"All was dispatched.\n```\n{lines}```\n", code=1)["causes"]
+    assert (first["id"], first["numbers"]) == ("cursors_only", {"entries_left": 18, "unread": 0})
+
+
+@pytest.mark.parametrize("around", ["{}", "What we run:\n```\n{}```\nIs it right?\n", "```ini\n{}"])
+def test_settings_between_code_fences_are_judged(run: Run, tmp_path: Path, around: str) -> None:
+    settings = (
+        "# how much\nloadBalancerBrokerThresholdShedderPercentage=10\n\nloadBalancerAutoBundleSplitEnabled=false\n"
+    )
+    (tmp_path / "paste.txt").write_text(around.format(settings))
+    ran = run("lint", "paste.txt", "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert {finding["rule"] for finding in document["findings"]} == {"shedder-margin"}

@@ -116,7 +116,7 @@ def test_a_table_of_something_else_is_none(text: str) -> None:
 
 def test_a_number_of_consumers_is_no_list_of_them() -> None:
     (moment,), count = statistics_of_rows(rows("topic backlog consumers", f"{T0} 1,070 2"), [])
-    assert (moment, count) == ({T0: {"subscriptions": {"unnamed": {"msgBacklog": 1070}}}}, 1)
+    assert (moment, count) == ({T0: {"subscriptions": {"unnamed": {"msgBacklog": 1070, "type": "unknown"}}}}, 1)
 
 
 def test_the_filter_names_the_members() -> None:

@@ -65,7 +65,7 @@ NOBODY = "nobody connected"
 
 def type_text(kind: str) -> str:
     """The type of a subscription; nobody has one where nobody has connected since the topic was loaded."""
-    return NOBODY if kind == "None" else kind
+    return {"None": NOBODY, "unknown": "type unknown"}.get(kind, kind)
 
 
 def reported_status_parts(status: SubscriptionStatus, saved: str, width: int, title: str = "") -> list[Part]:

@@ -27,7 +27,7 @@ def test_json_is_a_list_of_nodes_with_their_ranges_that_cover_all_slots_once(run
     ran = run("ranges", "--points", "100", "--nodes", "4", "--json")
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)["nodes"]
-    assert [set(each) for each in document] == [{"node", "ranges"}] * 4
+    assert [set(each) for each in document] == [{"node", "ranges", "keys"}] * 4
     assert [row["node"] for row in document] == [0, 1, 2, 3]
     pieces = [HashRange(start, end) for row in document for start, end in row["ranges"]]
     assert covers_exactly(pieces, HashRange(0, 65_535))
@@ -73,7 +73,7 @@ def test_a_node_without_a_range_is_reported_and_the_others_are_printed(run: Run)
     assert idle, "with one point each, of 500 nodes some meet"
     ran = run("ranges", "--points", "1", "--nodes", str(nodes), "--json")
     assert ran.code == 0
-    assert json.loads(ran.out)["nodes"][idle[0]] == {"node": idle[0], "ranges": []}
+    assert json.loads(ran.out)["nodes"][idle[0]] == {"node": idle[0], "ranges": [], "keys": None}
     assert f"node {idle[0]}" in ran.err
 
 

@@ -50,6 +50,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "split": (("split", "LARGEST"),),
     "curve": (("forecast", "--curve", "LARGEST"),),
     "bundles-needed": (("suggest", "bundles", "--topics", "9", "--brokers", "2"),),
+    "ranges": (("ranges", "--nodes", "2"), ("ranges", "--nodes", "2", "--generated", "5", "--node", "1")),
     "plan": (
         ("plan", "--nodes", "4", "--to", "5"),
         ("plan", "--nodes", "5", "--to", "3", "--leaving", "0,2", "--generated", "40", "--key", "hex:ff"),
@@ -165,11 +166,6 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
 }
 
-UNDESCRIBED: dict[str, tuple[str, ...]] = {
-    "ranges": ("ranges", "--nodes", "2"),
-}
-"""Documents without a schema: their form is that of the views they are made of."""
-
 
 @pytest.fixture(autouse=True)
 def inputs(tmp_path: Path) -> None:
@@ -238,16 +234,6 @@ def test_what_is_printed_is_valid(run: Run, name: str, words: tuple[str, ...]) -
     assert faults(document, name) == []
 
 
-@pytest.mark.parametrize(("name", "words"), UNDESCRIBED.items())
-def test_a_document_without_a_schema_has_a_format_and_snake_case_too(
-    run: Run, name: str, words: tuple[str, ...]
-) -> None:
-    document = printed(run, words)
-    assert next(iter(document)) == "format"
-    assert document["format"] == f"ringside.{name}/1"
-    assert all(map(re.compile("[a-z][a-z0-9_]*").fullmatch, document))
-
-
 PRINTED_ELSEWHERE = {
     "open": "without its name",
     "replay": "as open prints it",
@@ -256,7 +242,7 @@ PRINTED_ELSEWHERE = {
 
 
 def test_every_command_that_prints_json_is_tried_here() -> None:
-    words = [words for some in WORDS.values() for words in some] + list(UNDESCRIBED.values())
+    words = [words for some in WORDS.values() for words in some]
     tried = {" ".join(words[:count]) for words in words for count in (1, 2)} | PRINTED_ELSEWHERE.keys()
     printing = {
         entry.name.removeprefix("ringside").strip()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct, to_builtins
 
+from engine.answer import about
 from engine.errors import InputError, Rejection
 from engine.keyshared.clients import policy_code
 from engine.keyshared.keys import text_of_key
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
     NodeRanges = Sequence[Sequence[HashRange]]
 
-FORMAT: Final = "ringside.ranges/1"
 KNOWN_KEYS_TECHNIQUE: Final = (
     "single slots of known keys: a technique of clients, not a mode of the broker; each node declares the slots of its"
     " share of the keys as STICKY, and all must use one list in one order and one number of keys and of nodes"
@@ -40,6 +41,21 @@ COMPARED_POINTS: Final = 200_000
 """Points of all nodes up to which it is said what one more node moves: half a second."""
 _ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">")
 _HEADING: Final = ("node", "ranges", "slots", "share", "of mean")
+
+
+class DeclaredByNode(Struct, frozen=True):
+    """What one node declares."""
+
+    node: Annotated[int, about("Its index.", 0)]
+    ranges: Annotated[tuple[tuple[int, int], ...], about("First and last slot of each of its ranges.")]
+    keys: Annotated[tuple[str, ...] | None, about("Its known keys; null without known keys.")] = None
+
+
+class RangesDocument(Struct, frozen=True):
+    """The answer of ``ranges``."""
+
+    FORMAT: ClassVar[str] = "ringside.ranges/1"
+    nodes: Annotated[tuple[DeclaredByNode, ...], about("The nodes that were asked for.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +122,7 @@ def _consistent(points: int, nodes: int, node: int | None, output: _Output) -> i
         )
     wanted = range(nodes) if node is None else range(node, node + 1)
     if output.as_json:
-        write_out(
-            json_rows(
-                FORMAT,
-                "nodes",
-                (
-                    {"node": node_index, "ranges": [[piece.start, piece.end] for piece in every[node_index]]}
-                    for node_index in wanted
-                ),
-            )
-        )
+        _write_json(DeclaredByNode(node_index, _ends(every[node_index])) for node_index in wanted)
     elif output.code is not None:
         write_out("\n".join(code_lines(every, wanted, f"{counted(points, 'point')} each")))
     else:
@@ -136,7 +143,8 @@ def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | N
     wanted = range(nodes) if node is None else range(node, node + 1)
 
     if output.as_json:
-        write_out(json_rows(FORMAT, "nodes", known_key_rows(split, wanted)))
+        keys = {each: tuple(map(text_of_key, split.keys[each])) for each in wanted}
+        _write_json(DeclaredByNode(each, _ends(split.ranges[each]), keys[each]) for each in wanted)
     elif output.code is not None:
         write_out("\n".join(code_lines(split.ranges, wanted, f"{counted(split.size, 'known key')} each")))
     else:
@@ -145,6 +153,14 @@ def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | N
         say(warning)
     _say_idle(split.ranges, wanted, "no key is left for it; it cannot join")
     return FINE
+
+
+def _write_json(nodes: Iterable[DeclaredByNode]) -> None:
+    write_out(json_rows(RangesDocument.FORMAT, "nodes", map(to_builtins, nodes)))
+
+
+def _ends(pieces: Iterable[HashRange]) -> tuple[tuple[int, int], ...]:
+    return tuple((piece.start, piece.end) for piece in pieces)
 
 
 def _say_idle(every: Sequence[Sequence[HashRange]], wanted: Sequence[int], why: str) -> None:
@@ -172,13 +188,6 @@ def known_key_lines(split: KnownKeyRanges, wanted: Sequence[int]) -> list[str]:
         text = " ".join(f"{known_key_slot(key)}={_key_text(key)}" for key in split.keys[node])
         lines += ["", f"node {node}", *wrapped(text or "no key is left for it: it cannot join", first="  ", rest="  ")]
     return lines
-
-
-def known_key_rows(split: KnownKeyRanges, wanted: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """As for consistent ranges, and the keys too."""
-    for node in wanted:
-        pieces = [[piece.start, piece.end] for piece in split.ranges[node]]
-        yield {"node": node, "ranges": pieces, "keys": [text_of_key(key) for key in split.keys[node]]}
 
 
 def known_key_warnings(split: KnownKeyRanges) -> Iterator[str]:

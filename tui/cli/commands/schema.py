@@ -31,6 +31,7 @@ ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "brokers": ("engine.views.brokers.document:BrokersDocument",),
     "fleet-diff": ("engine.views.fleet.difference:FleetDifference",),
     "check": ("engine.plan.model:Judged",),
+    "ranges": ("tui.cli.commands.ranges:RangesDocument",),
     "plan": ("engine.keyshared.scaling:ScalingPlan",),
     "lint": ("tui.cli.printers.lint:LintDocument",),
     "explain": (
