@@ -203,20 +203,6 @@ def test_a_master_that_nobody_answers_at_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.xdist_group("java")
-def test_a_watch_that_is_asked_to_end_prints_no_page(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    words = ("fleet", "watch", str(tmp_path / "in"), str(tmp_path / "out"), "--every", "1")
-    with signals_heard():
-        process = subprocess.Popen([sys.executable, "-m", "tui", *words], stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    begun = next((line for line in process.stderr if "looking every" in line), "")
-    process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=HANG_S)
-    assert begun and process.returncode == 143, said
-    assert said == ""
-
-
-@pytest.mark.xdist_group("java")
 def test_a_setting_that_java_refuses_is_the_reason(tmp_path: Path) -> None:
     """PySpark only says that Java is gone."""
     code = "from pipeline.session import open_session\nwith open_session(settings={'spark.driver.memory': '1x'}): pass"
