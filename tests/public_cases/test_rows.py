@@ -156,3 +156,9 @@ def test_an_analysis_of_a_backlog_is_named(run: Run, tmp_path: Path) -> None:
     ran = run("why", "a.json")
     assert ran.code == 2
     assert "70 messages in 7 entries" in ran.err
+
+
+def test_a_cell_longer_than_csv_takes_costs_no_other_row(run: Run, tmp_path: Path) -> None:
+    text = rows("topic,subscription,type,msgBacklog,consumers", f"{T0},lane,Shared,70,0", f"{T1},{'x' * 140_000},,0,2")
+    row = first_of(run, tmp_path, text)
+    assert (row["subscription"], row["causes"][0]["id"]) == ("lane", "no_consumers")
