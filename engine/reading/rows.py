@@ -245,7 +245,10 @@ def _cells(line: str, expected: int) -> list[str]:
             return [cell.strip() for cell in text.strip(border).split(border)]
     for separator in ("\t", ";", ","):
         if separator in text and text.count(separator) >= max(1, expected - 1):
-            return [cell.strip() for cell in next(csv.reader([text], delimiter=separator))]
+            try:
+                return [cell.strip() for cell in next(csv.reader([text], delimiter=separator))]
+            except csv.Error:  # a cell longer than csv takes
+                return [cell.strip() for cell in text.split(separator)]
     wide = re.split(r"\s{2,}", text)
     return wide if len(wide) == expected or (not expected and len(wide) > 2) else text.split()
 

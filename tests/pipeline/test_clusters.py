@@ -243,9 +243,10 @@ def test_the_row_names_the_list_that_makes_its_number_and_enter_opens_it(spark: 
         run(spark, job, tmp_path / "out", tmp_path / "out")
     columns = "max_over_even, idle, lists, worst_topic, worst_consumers, worst_active, spare_msg_rate"
     (row,) = query(tmp_path / "out", f"select {columns} from {{worst_subscriptions}}")
-    assert row == (4.0, 3, 10, "persistent://shop/orders/orders-x-partition-0", 4, 1, 6.0)
+    assert row == (1.0, 3, 10, "persistent://shop/orders/orders-x-partition-0", 4, 1, 6.0)
     session = session_of(result_at(tmp_path / "out"), Chosen("", "shop/orders", "s", topic=row[3]))
     state = session.timeline.state
+    assert [len(moment.snapshot.topics) for moment in session.seen] == [len(lists)]
     assert {consumer.name for consumer in state.subscriptions[session.subscription].consumers} == set("abcd")
     owners = [active_consumers(state, subscription) for subscription in state.subscriptions]
     holding = sum(len({active.name for active in owned.values() if active}) for owned in owners)

@@ -170,3 +170,9 @@ def test_lines_that_grep_took_out_say_only_what_comes_once(run: Run, tmp_path: P
 def test_rows_and_moments_are_bounded() -> None:
     moments, count = statistics_of_rows("topic backlog\n" + f"{T0} 7\n" * 100_100, [])
     assert (count, len(moments)) == (100_000, 200)
+
+
+def test_a_cell_longer_than_csv_takes_costs_no_other_row(run: Run, tmp_path: Path) -> None:
+    text = rows("topic,subscription,type,msgBacklog,consumers", f"{T0},lane,Shared,70,0", f"{T1},{'x' * 140_000},,0,2")
+    row = first_of(run, tmp_path, text)
+    assert (row["subscription"], row["causes"][0]["id"]) == ("lane", "no_consumers")

@@ -192,7 +192,7 @@ def centre_of(view: ScalableDashboard) -> tuple[str, ...]:
     step, row = view.view.next, view.subscription
     lines = [counted(step.active, "segment"), f"{step.capacity:,} buckets"]
     if row is not None:
-        lines += [f"{counted(len(row.consumers), 'consumer')} of", safe_name(row.name)[:18]]
+        lines.append(counted(len(row.consumers), "consumer"))  # of whom, the list beside says
     return tuple(lines)
 
 
