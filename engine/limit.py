@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.errors import Rejection
+from engine.text import apart
 
 _SIGNS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">": operator.gt,
@@ -45,6 +46,21 @@ class Limit:
         (True, False, False)
         """
         return _SIGNS[self.sign](self.compared(value, whole), self.number)
+
+    def measured(self, value: float, whole: float) -> str:
+        """What is compared, and the number it is compared with, as text.
+
+        >>> parse_limit("moved>10%", ("moved",), ("moved",)).measured(44, 120)
+        '36.7 % (44 of 120), the limit is 10 %'
+        >>> parse_limit("idle>1.5", ("idle",), ()).measured(1.5001, 0)
+        '1.5001, the limit is 1.5'
+        """
+        unit = " %" if self.percent else ""
+        compared, limit = (
+            text.rstrip("0").rstrip(".") + unit for text in apart(self.compared(value, whole), self.number)
+        )
+        of = f" ({value:,g} of {whole:,g})" if self.percent else ""
+        return f"{compared}{of}, the limit is {limit}"
 
 
 def parse_limit(text: str, names: Collection[str], shares: Collection[str]) -> Limit | Rejection:

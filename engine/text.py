@@ -166,3 +166,16 @@ def moment_ms(folder: str) -> int | None:
     except ValueError:
         return None
     return round(at.timestamp() * 1000)
+
+
+def apart(one: float, other: float, decimals: int = 1) -> tuple[str, str]:
+    """Two numbers as text, with as many decimals as it takes to see that they differ, six at most.
+
+    >>> apart(60.44, 60.41), apart(74, 46.2), apart(5, 5)
+    (('60.44', '60.41'), ('74.0', '46.2'), ('5.0', '5.0'))
+    """
+    for digits in range(decimals, 7):
+        texts = f"{one:,.{digits}f}", f"{other:,.{digits}f}"
+        if texts[0] != texts[1] or one == other:
+            break
+    return texts

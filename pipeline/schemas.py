@@ -181,7 +181,7 @@ _SHARED: Final = """
     mean_msg_rate_out double Messages/s of a consumer on average.
     max_over_mean_rate double Busiest / average, by messages.
     least_moved bigint The fewest partitions that the same change has to move.
-    max_over_even double The largest ratio of a consumer's partitions to its even share of the topics that it reads.
+    max_over_even double The largest ratio of a consumer's partitions to its even share (at least one) of what it reads.
     lists bigint How many different lists of consumers its topics have.
     spare_msg_rate double Messages/s that an even spread would give to less busy consumers.
     worst_topic string The first topic by name of the list of consumers that makes max_over_even.

@@ -322,6 +322,22 @@ def session_settings(master: str, folder: Path, *, small: bool = False) -> dict[
     return settings
 
 
+@contextmanager
+def plans_for(spark: SparkSession, *, small: bool) -> Iterator[None]:
+    """Plan for ``small`` input within a ``with``, whatever the session was opened for."""
+    before = {name: spark.conf.get(name, None) for name in SMALL_INPUT} if small else {}
+    for name in before:
+        spark.conf.set(name, SMALL_INPUT[name])
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+
+
 def zip_packages(folder: Path) -> Path:
     """Write ``ringside.zip`` into ``folder``, with the packages that executors import from it.
 

@@ -234,7 +234,13 @@ class Navigator:
         from tui.bundles.screen import BundlesScreen
 
         state = self._store.timeline.state
-        self._forecast = BundlesScreen(state, namespace, self._colours, ascii_only=self._ascii_only)
+        self._forecast = BundlesScreen(
+            state,
+            namespace,
+            self._colours,
+            ascii_only=self._ascii_only,
+            reported_brokers=len({broker for snapshot in self._store.snapshots for broker in snapshot.broker_loads}),
+        )
         self._app.push_screen(self._forecast)
         self._store.announce()
 

@@ -148,8 +148,10 @@ def _candidates(state: ClusterState, columns: PartitionColumns, subscription: Su
 
 Judgement = Literal["better", "worse", "even"]
 JudgedBy = Literal["nobody", "messages", "items", "lost", "idle", "nothing"]
-MARGIN: Final = 0.01
-"""Two shares that differ by less of the larger one are even."""
+MARGIN: Final = 0.05
+"""Two shares that differ by less of the larger one are even: rates of two minutes differ by as much, and no
+change of owners is worth it.
+"""
 
 
 class Verdict(Struct, frozen=True):
@@ -160,7 +162,13 @@ class Verdict(Struct, frozen=True):
     twice; None where statistics lack one.
     """
 
-    judgement: Annotated[Judgement, about("Whether the busiest consumer has less, more or as much of all work.")]
+    judgement: Annotated[
+        Judgement,
+        about(
+            "Whether the busiest consumer has less, more or as much of all work; shares that differ by less than 5 % of"
+            " the larger one are even, and a consumer that goes makes nothing better."
+        ),
+    ]
     judged_by: Annotated[
         JudgedBy,
         about(
@@ -189,32 +197,38 @@ def judge(before: Evenness, after: Evenness, lost: int = 0) -> tuple[Judgement, 
     """Better, worse or even, and by which number.
 
     The share of the busiest consumer decides: by messages per second if both sides have some, and if those are even, by
-    items. So a newcomer that relieves nobody does not make it better, although the mean falls. If both are even, it is
-    worse that ``lost`` items had to change hands because their consumer left; and where equally many consumers take
-    part, fewer idle ones are better. Work that nobody has is worse than any share.
+    items. So a newcomer that relieves nobody does not make it better, although the mean falls. Where ``lost`` items had
+    to change hands because their consumer left, it is worse if somebody is overloaded by them, and never better. If
+    both shares are even and equally many consumers take part, fewer idle ones are better. Work that nobody has is worse
+    than any share.
 
     >>> from engine.compare.verdict import evenness_of
     >>> import numpy as np
     >>> even, two = (evenness_of(np.array(counts), np.zeros(3), 6) for counts in ([2, 2, 2], [4, 2, 0]))
     >>> judge(even, two), judge(two, even), judge(even, even), judge(even, even, lost=2)
-    (('worse', 'items'), ('better', 'items'), ('even', 'nothing'), ('worse', 'lost'))
+    (('worse', 'items'), ('better', 'items'), ('even', 'nothing'), ('even', 'lost'))
     """
     unowned = (before.items - before.owned, after.items - after.owned)
     if unowned[0] != unowned[1] and (before.owned or after.owned):
         return _less_is_better(*unowned), "nobody"
+    judgement, judged_by = _by_shares(before, after)
+    if judgement == "worse" or (judgement == "better" and not lost):
+        return judgement, judged_by
+    if lost:
+        return "even", "lost"
+    if before.consumers == after.consumers and before.idle != after.idle:
+        return _less_is_better(before.idle, after.idle), "idle"
+    return "even", "nothing"
+
+
+def _by_shares(before: Evenness, after: Evenness) -> tuple[Judgement, JudgedBy]:
     was, now = busiest_share(before), busiest_share(after)
     if was is not None and now is not None:
         judgement = _compared(was, now)
         if judgement != "even":
             return judgement, "messages"
     if before.owned and after.owned:
-        judgement = _compared(before.busiest / before.owned, after.busiest / after.owned)
-        if judgement != "even":
-            return judgement, "items"
-    if lost:
-        return "worse", "lost"
-    if before.consumers == after.consumers and before.idle != after.idle:
-        return _less_is_better(before.idle, after.idle), "idle"
+        return _compared(before.busiest / before.owned, after.busiest / after.owned), "items"
     return "even", "nothing"
 
 

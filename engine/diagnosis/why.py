@@ -48,6 +48,7 @@ from engine.diagnosis.seen import (
     KEY_SHARED,
     NOBODY,
     SHARED,
+    UNKNOWN_TYPE,
     SubscriptionSeen,
     parent_of,
     subscriptions_seen,
@@ -55,7 +56,7 @@ from engine.diagnosis.seen import (
 from engine.errors import Rejection
 
 LOOKED_BACK: Final = 10
-_ALL: Final = frozenset({SHARED, KEY_SHARED, FAILOVER, EXCLUSIVE, NOBODY})
+_ALL: Final = frozenset({SHARED, KEY_SHARED, FAILOVER, EXCLUSIVE, NOBODY, UNKNOWN_TYPE})
 _SPREAD: Final = frozenset({SHARED, KEY_SHARED})
 _KEYS: Final = frozenset({KEY_SHARED})
 _ONE: Final = frozenset({FAILOVER, EXCLUSIVE})

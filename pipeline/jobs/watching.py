@@ -33,6 +33,7 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
+from pipeline.session import plans_for
 from pipeline.stamps import new_run_id, stamped_frame
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_if_there
@@ -46,6 +47,8 @@ _KEPT: Final = "2"
 """The newest two runs stay by default: somebody may be reading the last but one."""
 _MOST_PARTS: Final = 64
 """A history with so many parts is written anew as one."""
+_SMALL_BYTES: Final = 128 * 1024**2
+"""Up to so much, to compile and to adapt plans takes longer than to run them: 150,000 topics."""
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -111,7 +114,8 @@ class _Watch:
         batch = json.loads(last.documents[JSON])["batches"] if JSON in last.documents else 0
         own = replace(self.options, run_id=new_run_id(), settings={KEEP: _KEPT, **self.options.settings})
         when = last_moment(found.files)
-        with own.writing(JOB, self.source, self.target, when, alone=True) as draft:
+        small = sum(file.size_bytes for file in found.files) <= _SMALL_BYTES
+        with own.writing(JOB, self.source, self.target, when, alone=True) as draft, plans_for(self.spark, small=small):
             self._import(draft, found)
             bad = {whole_file(file) for file, kind in draft.counts(QUARANTINE, "file", "kind") if kind == BAD}
             spoilt = {without_moments(file) for file in bad}

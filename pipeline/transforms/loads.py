@@ -100,7 +100,8 @@ def consumer_loads(consumers: DataFrame) -> DataFrame:
 def subscription_loads(consumers: DataFrame, ringed: Collection[str]) -> DataFrame:
     """Rows of ``subscription_loads`` from those of ``consumers_of``; ``ringed``: the clusters on the ring."""
     someone, held, even = fn.col("consumer").isNotNull(), fn.col("held"), fn.col("even")
-    over_even = fn.when(someone & (even > 0), held / even)
+    # Whoever has anything has one partition at least: standbys of a topic with one partition make nothing uneven.
+    over_even = fn.when(someone & (even > 0), held / fn.greatest(even, fn.lit(1.0)))
 
     def of_someone(column: Column) -> Column:
         return fn.when(someone, column)

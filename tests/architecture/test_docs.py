@@ -17,18 +17,26 @@ from tui.cli.group import DeferredCommand
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md")))
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-_CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
-_INLINE = re.compile(r"`(?:\.venv/bin/)?(ringside [^`]+)`")
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_SPAN = re.compile(r"`([^`\n]+)`")
+_PROMPTS = {"console": "$ ", "yaml": "- run: "}
+"""What stands before a command line, by the language of a block."""
 
 
 def commands(page: Path) -> Iterator[str]:
     """The command lines of ringside that a page shows, in blocks and in sentences."""
     text = page.read_text(encoding="utf-8")
-    for block in _CONSOLE.findall(text):
-        for line in block.splitlines():
-            if line.startswith("$ ") and "ringside" in line.split("#")[0]:
-                yield line[2:].split(" #")[0].split(" | ")[-1].strip()
-    yield from _INLINE.findall(text)
+    for language, block in _BLOCK.findall(text):
+        prompt = _PROMPTS.get(language, "$ ")
+        for line in map(str.strip, block.splitlines()):
+            if line.startswith(prompt) and "ringside " in line.split("#")[0]:
+                yield line.removeprefix(prompt).split(" #")[0].split(" | ")[-1].strip()
+    for span in _SPAN.findall(_BLOCK.sub("", text)):
+        words = span.removeprefix(".venv/bin/").split()
+        if words[0] == "ringside" and len(words) > 1:
+            yield " ".join(words)
+        elif words[0] in ringside.commands and len(words) > 1:
+            yield " ".join(["ringside", *words])  # a list of commands names the program once
 
 
 def test_links_lead_somewhere() -> None:
@@ -43,7 +51,10 @@ def test_links_lead_somewhere() -> None:
 
 def refused(line: str) -> str:
     """Why a command line cannot be typed, "" where it can; nothing is run."""
-    words = shlex.split(line.removeprefix(".venv/bin/"))[1:]
+    words = shlex.split(re.sub(r"[\[\]]", "", line.removeprefix(".venv/bin/")).replace(" N", " 4"))
+    if words[0] != "ringside":
+        return "" if words[:2] != ["pip", "install"] or any(mark in line for mark in "./") else "not on PyPI yet"
+    typed = words = words[1:]
     if any(word in ("…", "...") or word.startswith(("$(", ">")) for word in words):
         return ""
     command: click.Command = ringside
@@ -60,7 +71,10 @@ def refused(line: str) -> str:
             command = found.real() if isinstance(found, DeferredCommand) else found
             context = click.Context(command, info_name=name, parent=context)
         command.make_context(None, list(words), parent=context.parent)
-    except (RingsideError, click.MissingParameter, click.exceptions.Exit):
+    except click.MissingParameter as error:
+        # Where a command is only named, or without its argument, the sentence has the rest.
+        return error.format_message() if len(typed) > 1 and isinstance(error.param, click.Option) else ""
+    except (RingsideError, click.exceptions.Exit):
         return ""  # it was understood
     except click.UsageError as error:
         return error.format_message()
@@ -75,6 +89,9 @@ def test_commands_can_be_typed(page: Path) -> None:
 
 def test_a_command_that_cannot_be_typed_is_found() -> None:
     assert refused("ringside lint x --no-such-option")
+    assert refused("ringside suggest bundles [--topics 100]")  # --brokers is missing
+    assert refused("pip install pulsar-ringside")
+    assert refused("pip install ./pulsar_ringside-0.1.0-py3-none-any.whl") == ""
     assert refused("ringside why answers/ --subscription billing") == ""
 
 

@@ -29,6 +29,7 @@ from tests.bench.pressing import BAR, Taken, press
 from tests.bench.table import Row, lines
 from tui.app import RingsideApp
 from tui.bundles import screen as bundles_questions
+from tui.kit.collecting import collect_seldom
 from tui.kit.session import Session
 
 FEW_TOPICS, FEW_CONSUMERS = 1_000, 20
@@ -64,7 +65,7 @@ FULL: Final = Size()
 def _pressed(state: ClusterState, keys: Sequence[str]) -> Taken:
     """The presses of ``keys``. The forecast has a row of its own: what a thread does beside the screen is no frame."""
     gc.collect()
-    gc.freeze()  # as the program does when it has started
+    collect_seldom()  # as the program does when it has started
     app = RingsideApp(Session(Timeline.start(state, source="bench")), animate=False)
     unanswered = Rejection("NotAsked", "a benchmark of the frame asks for no forecast")
     with mock.patch.object(bundles_questions, "balance_view", lambda *_: unanswered):

@@ -50,6 +50,7 @@ from tui.failover.bindings import BINDINGS as OF_FAILOVER
 from tui.fleet.app import FleetApp
 from tui.fleet.bindings import BINDINGS as OF_FLEET
 from tui.keys.bindings import BINDINGS as OF_KEYS
+from tui.kit.collecting import collect_seldom
 from tui.kit.session import Session
 from tui.producers.bindings import BINDINGS as OF_PRODUCERS
 from tui.reported.screen import BINDINGS as OF_REPORTED
@@ -185,7 +186,7 @@ async def _presses(place: Place, size: Size) -> Taken:
             await _settled(pilot)
         screen = app.screen
         gc.collect()
-        gc.freeze()  # as the program does when it has started
+        collect_seldom()  # as the program does when it has started
         for key, name in [*place.keys()][:: size.every] * size.rounds:
             taken.add(name, await paints.press(pilot, key))
             await _settled(pilot)

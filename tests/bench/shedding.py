@@ -31,6 +31,7 @@ from tests.bench.pressing import SIZE, Paints, Taken, peer_ms
 from tests.bench.table import Row, median_ms
 from tui.brokers.app import BrokersApp
 from tui.brokers.screen import BrokersScreen
+from tui.kit.collecting import collect_seldom
 
 BROKERS: Final = 100
 BUNDLES: Final = 100
@@ -114,7 +115,7 @@ async def _presses(loads: tuple[BrokerLoad, ...], size: str) -> list[Row]:
         while len(screen.compared) < len(SHEDDERS):  # worked out in threads
             await asyncio.sleep(IDLE_S)
         gc.collect()
-        gc.freeze()  # as the product does once it has started
+        collect_seldom()  # as the product does once it has started
         for key in DIALOG * 3:
             taken.add(f"settings, key {key}", await paints.press(pilot, key))
         for key in QUESTIONS:

@@ -2,7 +2,8 @@
 
 Tests that start a JVM of their own are in another worker (group ``java``), so that neither has to wait for the other.
 The session is one for small input. Each other JVM that these tests start is also told to compile once and lightly, and
-to collect with one thread. ``tests/process/test_fleet.py`` runs a whole fleet as users do.
+to collect with one thread; and all take the classes of the jars as they are. ``tests/process/test_fleet.py`` runs a
+whole fleet as users do.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Final
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,6 +20,9 @@ from pyspark.sql import SparkSession
 from pipeline.session import SHORT_LIVED, open_session
 from pipeline.storage import StorePath, place_of
 from tests.pipeline.stores import BUCKET, NoJarsError, jars, object_store, settings_for
+
+UNVERIFIED: Final = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+"""A fifth of what a JVM does until Spark is there is to check classes that are the same every time."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, however early this file is loaded
@@ -31,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def short_lived_jvms() -> Iterator[None]:
     """What ``java`` reads by itself, so that it reaches launchers, daemons and executors as well."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JDK_JAVA_OPTIONS", f"{os.environ.get('JDK_JAVA_OPTIONS', '')} {SHORT_LIVED}".strip())
+        patch.setenv("JDK_JAVA_OPTIONS", f"{os.environ.get('JDK_JAVA_OPTIONS', '')} {SHORT_LIVED} {UNVERIFIED}".strip())
         yield
 
 

@@ -222,8 +222,8 @@ def test_a_trace_belongs_to_the_cluster_of_its_folder_or_the_one_that_it_names(
     (tmp_path / "in" / "all.csv").write_text(
         "cluster,namespace,subscription,key\nwest,shop/orders,keys,k\nwest,shop/orders,keys,l\n"
     )
-    result = run(spark, "run", tmp_path / "in", tmp_path / "out")
-    assert result.summary["failed"] == {}
+    run(spark, "import", tmp_path / "in", tmp_path / "out")
+    run(spark, "keys", tmp_path / "in", tmp_path / "out", tables=str(tmp_path / "out"))
     rows = "select cluster, msgs from {key_spreads} where policy = 'auto_split' order by all"
     assert query(tmp_path / "out", rows) == [("east", 1), ("west", 2)]
 
@@ -243,9 +243,10 @@ def test_the_row_names_the_list_that_makes_its_number_and_enter_opens_it(spark: 
         run(spark, job, tmp_path / "out", tmp_path / "out")
     columns = "max_over_even, idle, lists, worst_topic, worst_consumers, worst_active, spare_msg_rate"
     (row,) = query(tmp_path / "out", f"select {columns} from {{worst_subscriptions}}")
-    assert row == (4.0, 3, 10, "persistent://shop/orders/orders-x-partition-0", 4, 1, 6.0)
+    assert row == (1.0, 3, 10, "persistent://shop/orders/orders-x-partition-0", 4, 1, 6.0)
     session = session_of(result_at(tmp_path / "out"), Chosen("", "shop/orders", "s", topic=row[3]))
     state = session.timeline.state
+    assert [len(moment.snapshot.topics) for moment in session.seen] == [len(lists)]
     assert {consumer.name for consumer in state.subscriptions[session.subscription].consumers} == set("abcd")
     owners = [active_consumers(state, subscription) for subscription in state.subscriptions]
     holding = sum(len({active.name for active in owned.values() if active}) for owned in owners)

@@ -43,6 +43,7 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
     TOPICS,
 )
+from pipeline.schemas import FINDINGS as FINDINGS_TABLE
 from pipeline.stamps import new_run_id
 from tests import fleet_results
 from tests.engine.failover.scalar_policies import places
@@ -505,7 +506,9 @@ def test_a_job_that_fails_costs_its_own_tables_only(
     source, out = tmp_path / "in", tmp_path / "out"
     cluster(source, "t/n", "4.2.4", flag=False, reports=True)
     run = job_called("run")
-    run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
+    with new_run(out, "run", Manifest(new_run_id()), alone=True) as draft:
+        draft.write(FINDINGS_TABLE, [])
+        draft.write_json("lint.json", {})
     assert {"findings", "lint.json"} <= everything(out)
 
     def broken(*_: object) -> None:

@@ -124,7 +124,7 @@ def test_random_subscriptions_have_the_loads_of_a_plain_count(spark: SparkSessio
         assert row["partitions"] == sum(entry[0] for entry in of.values())
         assert (row["consumers"], row["idle"], row["max_partitions"]) == (len(own), held.count(0), max(held))
         assert row["least_moved"] == sum(max(before - now, 0) for now, before, _ in of.values()) <= row["moved"]
-        over_even = [now / even for now, _, even in own.values() if even]
+        over_even = [now / max(even, 1) for now, _, even in own.values() if even]
         assert row["max_over_even"] == (pytest.approx(max(over_even)) if over_even else None)
         assert row["spare_msg_rate"] == pytest.approx(spare[row["subscription"]], abs=1e-5)
         assert row["spare_msg_rate"] <= RATE * sum(held)

@@ -22,7 +22,15 @@ from pyspark.sql import SparkSession
 
 from engine.errors import RingsideError
 from pipeline.schemas import EVERY_TABLE
-from pipeline.session import handling_signals, open_session, session_settings, temporary_folder, zip_packages
+from pipeline.session import (
+    SMALL_INPUT,
+    handling_signals,
+    open_session,
+    plans_for,
+    session_settings,
+    temporary_folder,
+    zip_packages,
+)
 from tests.patience import HANG_S
 from tests.starting import signals_heard
 
@@ -195,20 +203,6 @@ def test_a_master_that_nobody_answers_at_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.xdist_group("java")
-def test_a_watch_that_is_asked_to_end_prints_no_page(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    words = ("fleet", "watch", str(tmp_path / "in"), str(tmp_path / "out"), "--every", "1")
-    with signals_heard():
-        process = subprocess.Popen([sys.executable, "-m", "tui", *words], stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    begun = next((line for line in process.stderr if "looking every" in line), "")
-    process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=HANG_S)
-    assert begun and process.returncode == 143, said
-    assert said == ""
-
-
-@pytest.mark.xdist_group("java")
 def test_a_setting_that_java_refuses_is_the_reason(tmp_path: Path) -> None:
     """PySpark only says that Java is gone."""
     code = "from pipeline.session import open_session\nwith open_session(settings={'spark.driver.memory': '1x'}): pass"
@@ -288,3 +282,19 @@ def test_workers_import_the_installed_pyspark(spark: SparkSession) -> None:
 
     (row,) = spark.range(0, 1, 1, 1).mapInArrow(where, "place string").collect()
     assert row.place == pyspark.__file__
+
+
+def test_plans_for_small_input_end_with_it(spark: SparkSession) -> None:
+    name = "spark.sql.shuffle.partitions"
+    earlier = spark.conf.get(name)
+    spark.conf.set(name, "3")
+    try:
+        before = {setting: spark.conf.get(setting, None) for setting in SMALL_INPUT}
+        with pytest.raises(OSError, match="full"), plans_for(spark, small=True):
+            assert {setting: spark.conf.get(setting) for setting in SMALL_INPUT} == SMALL_INPUT
+            raise OSError("full")
+        with plans_for(spark, small=False):
+            assert {setting: spark.conf.get(setting, None) for setting in SMALL_INPUT} == before
+        assert {setting: spark.conf.get(setting, None) for setting in SMALL_INPUT} == before
+    finally:
+        spark.conf.set(name, earlier)

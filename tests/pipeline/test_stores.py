@@ -120,6 +120,7 @@ def test_a_whole_run_in_a_store_is_that_of_a_folder(
     there = run(spark, source, target, JobOptions(OPTIONS, run_id="one"))
     assert here.summary["failed"] == there.summary["failed"] == {}
     assert there.summary == here.summary
+    assert {row["msgs"] for row in fleet_results.rows(tmp_path / "out", "key_spreads")} == {sum(range(500)), 90 + 40}
     tables = [BY_NAME[name] for name in fleet_results.tables(tmp_path / "out")]
     assert len(tables) > 25
     for table in tables:

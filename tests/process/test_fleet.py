@@ -70,9 +70,10 @@ def test_ctrl_c_ends_a_watch_with_its_java_and_keeps_the_last_batch(env: dict[st
                 break
         java = java_of(process.pid)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=HANG_S)
+        _, said = process.communicate(timeout=HANG_S)
     assert java, lines
     assert process.returncode == 130
+    assert "Traceback" not in said and len(said.splitlines()) <= 2, said
     for pid in java:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

@@ -68,7 +68,7 @@ def test_the_frame_is_that_of_the_main_screen_and_says_what_is_opened(size: tupl
     async def story(pilot: Pilot[int]) -> None:
         text = text_of(app)
         assert "opening a scene …" in text
-        assert all(title in text for title in ("1 hash ring", "2 consumers", "3 bundles", "4 events", "q Quit"))
+        assert all(title in text for title in ("[1] hash ring", "[2] consumers", "[3] bundles", "[4] events", "q Quit"))
         frames.append({panel: app.query_one(f"#{panel}").region for panel in ("ring", "consumers", "events", "keys")})
         gate.opened.set()
         await until(pilot, lambda: shows_the_main_screen(app))

@@ -97,10 +97,10 @@ def test_the_main_things_are_visible_at_every_size(size: tuple[int, int]) -> Non
     """Ring, consumers, bundles, events, the rule, help and quit."""
     screen = after_keys(app_of(), size=size)
     for words in (
-        "1 hash ring",
-        "2 consumers",
-        "3 bundles",
-        "4 events",
+        "[1] hash ring",
+        "[2] 3 consumers",
+        "[3] bundles",
+        "[4] events",
         "modulo",
         "billing-0",
         "0x00000000_0x8",

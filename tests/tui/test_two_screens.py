@@ -29,9 +29,9 @@ def test_n_and_p_go_through_both_kinds_and_each_has_its_screen() -> None:
         assert "[1/2 n p]" in text_of(app)
         for key, kind, words in (
             ("n", KeysScreen, "[2/2 n p]"),
-            ("n", MainScreen, "1 hash ring"),
-            ("p", KeysScreen, "1 slots"),
-            ("p", MainScreen, "3 bundles"),
+            ("n", MainScreen, "[1] hash ring"),
+            ("p", KeysScreen, "[1] slots"),
+            ("p", MainScreen, "[3] bundles"),
         ):
             await pilot.press(key)
             await pilot.pause()
@@ -50,7 +50,7 @@ def test_what_is_done_on_one_screen_is_there_on_the_other() -> None:
         assert "step 2/2" in text_of(app)
         await pilot.press("u", "u", "p")
         await pilot.pause()
-        assert "2 consumers (3)" in text_of(app)
+        assert "[2] 3 consumers" in text_of(app)
         assert "step 0/2" in text_of(app)
 
     run(app, story)
@@ -85,7 +85,7 @@ def test_a_new_key_shared_subscription_is_shown_and_an_undo_goes_back() -> None:
         assert "done. Press a to connect a consumer." in text_of(app)
         await pilot.press("a", "enter")
         await pilot.pause()
-        assert "2 consumers (1)" in text_of(app)
+        assert "[2] 1 consumer" in text_of(app)
         await pilot.press("u", "u")
         await pilot.pause()
         assert isinstance(app.screen, MainScreen)

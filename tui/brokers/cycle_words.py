@@ -49,8 +49,8 @@ _SKIPPED_TEXTS: Final[dict[SkipReason | str, str]] = {
 PAIR_TEXTS: Final[dict[PairOutcome, str]] = {
     "moves": "exchange bundles",
     "no-load-data": "have no load data",
-    "no-bundles-reported": "have no bundle reported",
-    "one-bundle": "have one reported bundle only, which stays",
+    "no-bundles-reported": "the fuller one reports no bundle that may move",
+    "one-bundle": "the fuller one reports one bundle that may move (none of pulsar/system), and the last one stays",
     "nothing-to-move": "have no bundle that may move or fits",
     "only-idle-bundles": "move bundles without traffic only",
 }

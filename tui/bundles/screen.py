@@ -79,11 +79,20 @@ class BundlesScreen(TableScreen):
     cycles: var[Cycles | None] = var(None)
     forecast: var[tuple[Line, ...]] = var(())
 
-    def __init__(self, state: ClusterState, namespace: str, colours: Palette, *, ascii_only: bool = False) -> None:
+    def __init__(
+        self,
+        state: ClusterState,
+        namespace: str,
+        colours: Palette,
+        *,
+        ascii_only: bool = False,
+        reported_brokers: int = 0,
+    ) -> None:
         super().__init__()
         self.question = BalanceQuestion()
         self.view: BalanceView | None = None
         self._state = state
+        self._reported_brokers = reported_brokers
         self._namespace = namespace
         self._latest = (namespace, self.question)
         """Namespace and question asked last; the answer shown may still be that of an earlier one."""
@@ -322,7 +331,7 @@ class BundlesScreen(TableScreen):
         position = ""
         if len(self.namespaces) > 1:
             position = f" [{self.namespaces.index(self._namespace) + 1}/{len(self.namespaces)} n p]"
-        title.update(_title(self.view, position, self.size.width))
+        title.update(_title(self.view, position, self.size.width, self._reported_brokers))
 
     def _show_tree(self, frame: BalanceFrame) -> None:
         table, colours, ascii_only = self.table, self.colours, self._ascii_only
@@ -379,10 +388,10 @@ class BundlesScreen(TableScreen):
         self.dismiss()
 
 
-def _title(view: BalanceView, position: str, width: int) -> Content:
+def _title(view: BalanceView, position: str, width: int, reported_brokers: int) -> Content:
     """The namespace, its position among all, and as many words about the question as fit."""
     name = f" {safe_name(view.namespace)}{position}  "
     room = width - len(" bundles ") - len(name) - 1
-    texts = status_texts(view)
+    texts = status_texts(view, reported_brokers)
     shown = next((text for text in texts if len(text) <= room), texts[-1])
     return assembled((" bundles ", "$accent bold"), (name, "bold"), (shown, "$dim"))

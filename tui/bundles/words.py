@@ -8,12 +8,13 @@ from typing import Final
 
 from engine.bundles.occupancy import CountedOccupancy
 from engine.bundles.plan import SplitWarning, WarningCode
+from engine.bundles.sizing import EVEN_ENOUGH
 from engine.errors import Rejection
 from engine.text import counted
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
 from engine.views.bundles.words import NO_RUNS, assumed_text, span_text, topics_text
 from engine.views.failover.splits import SplitOption
-from tui.kit.wording import Line, bytes_per_sec, in_out_rate, safe_name
+from tui.kit.wording import BUSIEST, Line, bytes_per_sec, in_out_rate, safe_name
 
 SHORT_NAMES: Final = {
     "range_equally_divide": "range",
@@ -24,11 +25,13 @@ SHORT_NAMES: Final = {
 ATTEMPTS_SHOWN: Final = 8
 
 
-def status_texts(view: BalanceView) -> tuple[str, ...]:
-    """The question in words, longest first."""
+def status_texts(view: BalanceView, reported: int = 0) -> tuple[str, ...]:
+    """The question in words, longest first; ``reported``: of how many brokers there are load reports."""
     question = view.question
     growth = f"traffic x{question.growth_per_cycle:g} a cycle" if question.growth_per_cycle != 1 else "steady traffic"
     brokers = f"{counted(question.brokers, 'broker')} assumed"  # no answer says how many there are
+    if reported not in (0, question.brokers):
+        brokers += f" ({reported:,} reported)"
     load = f"{topics_text(view)}, {in_out_rate(view.msgs_per_sec)}, {bytes_per_sec(view.bytes_per_sec)}"
     as_if = " · as if automatic splits were on" * question.as_if_on
     manager = f"{question.load_manager} load manager{as_if}"
@@ -109,7 +112,7 @@ def _needed(view: BalanceView) -> Iterator[Line]:
         need = (
             f"{needed.bundles:,} would do for" if more else f"too few to keep even; {needed.bundles:,} are needed for"
         )
-        yield f"{counted(view.bundles, 'bundle')}: {need} {brokers}", "dim"
+        yield f"{counted(view.bundles, 'bundle')}: {need} {brokers} ({BUSIEST} up to {EVEN_ENOUGH:g})", "dim"
 
 
 def occupancy_texts(occupancy: CountedOccupancy | Rejection) -> tuple[str, ...]:
@@ -133,7 +136,9 @@ def occupancy_texts(occupancy: CountedOccupancy | Rejection) -> tuple[str, ...]:
 def hint_text(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> str:
     """What the screen shows, and what to try next."""
     if view.idle:
-        return f"{view.idle}. A forecasts as if it were on" if view.idle == NO_RUNS["switched-off"] else view.idle
+        switched_off = view.idle == NO_RUNS["switched-off"]
+        # The key comes first: the setting has a long name, and a narrow screen cuts the end.
+        return f"A forecasts as if splits were on: {view.idle}" if switched_off else view.idle
     if frame.cycle:
         bundles = counted(len(frame.leaves), "bundle")
         over = f"{frame.over} above a limit" if frame.over else "all within their limits"

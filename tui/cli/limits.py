@@ -32,17 +32,18 @@ def limits_of(texts: Iterable[str], names: Collection[str]) -> list[Limit]:
 
 
 def code_under(limits: Sequence[Limit], sums: Any, *, of: str = "") -> int:
-    """The exit code of a difference with these ``sums``, of which ``items`` is 100 %; says which limits hold.
+    """The exit code of a difference with these ``sums``, of which ``items`` is 100 %; says which limits are exceeded.
 
-    ``of`` is what the sums are about. No limit holds of a number that is unknown.
+    ``of`` is what the sums are about. No limit fails for a number that is unknown.
     """
     code = FINE
     for limit in limits:
         value = getattr(sums, limit.name)
         about = f" of {of}" if of else ""
+        whole = getattr(sums, "items", 0) or 0
         if value is None:
             say(f"--fail-on {limit.text}: {limit.name}{about} is unknown")
-        elif limit.holds(float(value), getattr(sums, "items", 0) or 0):
-            say(f"--fail-on {limit.text}: it holds, {limit.name}{about} is {value:,}")
+        elif limit.holds(float(value), whole):
+            say(f"--fail-on {limit.text}: fails, {limit.name}{about} is {limit.measured(float(value), whole)}")
             code = FAILED
     return code

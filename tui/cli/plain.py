@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 from rich.cells import cell_len
+
+from engine.text import listed
 
 Align = Literal["<", ">"]
 _ASCII: Final = str.maketrans(
@@ -68,3 +70,20 @@ def wrapped(sentence: str, *, width: int = 79, first: str = "", rest: str = "") 
 def _padded(text: str, width: int, align: Align) -> str:
     space = " " * (width - cell_len(text))
     return text + space if align == "<" else space + text
+
+
+_LIKENED: Final = 10_000
+"""So many names are compared with one that is wrong."""
+
+
+def nearest(wanted: str, names: Iterable[str], at_most: int = 5) -> str:
+    """Names that could have been meant, those most like ``wanted`` first, and how many more there are; quoted.
+
+    >>> nearest("c-9", ["a", "c-1", "b", "c-2"], 3), nearest("x", [])
+    ("'c-2', 'c-1', 'a' and 1 more", 'none')
+    """
+    from difflib import get_close_matches
+
+    known = list(dict.fromkeys(names))
+    like = get_close_matches(wanted[:100], known[:_LIKENED], n=at_most)
+    return listed([repr(name) for name in (*like, *(name for name in known if name not in like))], at_most) or "none"

@@ -6,7 +6,6 @@ Also every key of every screen, so that a user's own key cannot take its place.
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import select
 import signal
@@ -308,12 +307,8 @@ def _take_settings(app: App[Any]) -> None:
 
 
 async def _until_closed(app: App[Any], signals: ScreenSignals) -> None:
+    from tui.kit.collecting import collect_seldom
+
     signals.closes(partial(app.exit, None))
-    asyncio.get_running_loop().call_later(START_S, _collect_garbage_again)
+    asyncio.get_running_loop().call_later(START_S, collect_seldom)
     await app.run_async()
-
-
-def _collect_garbage_again() -> None:
-    """After the start: exempt what was loaded from collection, and collect again from now on."""
-    gc.freeze()
-    gc.enable()

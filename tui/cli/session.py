@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -21,12 +19,13 @@ from engine.config import behaviour_of, ignored_setting, rebased
 from engine.errors import InputError, Rejection
 from engine.input import head_of
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, SETTING_IGNORED, Opened
-from engine.text import path_word, shell_line
+from engine.text import listed, path_word, shell_line
 from engine.views.failover.model import Notice
 from engine.views.reported.subscription import BUNDLES, reported_only
 from engine.views.reported.view import Reported
 from tui.cli.options import FLAG, WhatIf
 from tui.cli.output import say
+from tui.cli.plain import nearest
 from tui.kit.session import Session
 from tui.kit.shown import Places, Shown
 from tui.sources.answers import opened
@@ -172,13 +171,8 @@ def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str
     ):
         if wanted in names:
             return names.index(wanted)
-    near = difflib.get_close_matches(wanted, keys, n=3) or keys[:5]
-    raise InputError(f"there is no subscription, and no topic with producers, {wanted!r}{_meant(near)}")
-
-
-def _meant(names: Iterable[str]) -> str:
-    listed = ", ".join(repr(name) for name in names)
-    return f"; there is {listed}" if listed else ", and no other either"
+    meant = f"; there is {nearest(wanted, keys)}" if keys else ", and no other either"
+    raise InputError(f"there is no subscription, and no topic with producers, {wanted!r}{meant}")
 
 
 def reopened(path: Path, *, reads_only: bool) -> Session:
@@ -248,7 +242,7 @@ def namespace_of(named: str | None, timeline: Timeline) -> str:
         return named
     namespaces = timeline.state.namespaces
     if len(namespaces) != 1:
-        names = ", ".join(sorted(namespaces)[:5]) or "none"
+        names = listed(sorted(namespaces), 5) or "none"
         raise click.UsageError(f"which namespace of {timeline.source}? name one with --namespace; there is {names}")
     return next(iter(namespaces))
 
@@ -265,7 +259,7 @@ def bundle_named(text: str, namespace: str | None, timeline: Timeline) -> tuple[
         namespace, _, text = text.rpartition("/")
     owner = namespace_of(namespace, timeline)
     if owner not in state.namespaces:
-        raise InputError(f"{asked}: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}")
+        raise InputError(f"{asked}: no namespace {owner!r} here; there is {nearest(owner, sorted(state.namespaces))}")
     bundles = bundles_of(state, owner)
     target = resolve_target(bundles, text, topic_loads(state, owner), "modular", None)
     if isinstance(target, Rejection):

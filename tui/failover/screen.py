@@ -119,7 +119,7 @@ class MainScreen(DashboardScreen[DashboardView]):
             yield BundleTree(id="bundles", classes="panel").data_bind(cls.namespaces)
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
             yield WhyPanel(id="why", classes="panel").data_bind(cls.colours)
-        yield EventList(event_line, title="4 events", id="events").data_bind(cls.colours, entries=cls.event_lines)
+        yield EventList(event_line, title="[4] events", id="events").data_bind(cls.colours, entries=cls.event_lines)
 
     # the view
 

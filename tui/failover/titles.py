@@ -4,4 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-PANEL_TITLES: Final = {"ring": "1 hash ring", "consumers": "2 consumers", "bundles": "3 bundles", "events": "4 events"}
+PANEL_TITLES: Final = {
+    "ring": "[1] hash ring",
+    "consumers": "[2] consumers",
+    "bundles": "[3] bundles",
+    "events": "[4] events",
+}

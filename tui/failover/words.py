@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from engine.config import CURRENT, FLAG
 from engine.text import counted, moment_text
@@ -21,14 +22,19 @@ from tui.kit.wording import (
     safe_name,
     shorten_middle,
     unmoved_text,
+    verdict_word,
 )
+
+SCENE: Final = "scene "
+"""What the source of a shipped recording begins with."""
 
 
 def hint(view: DashboardView) -> str:
     """What a newcomer sees, or after a step what it did; then what to try next."""
     event = view.events[-1] if view.events else None
     if not view.status.step or event is None or event.kind == "open":
-        return state_hint(view)
+        recorded = "Recorded, not connected. " if view.status.source.startswith(SCENE) else ""
+        return recorded + state_hint(view)
     return f"{_happened(event, view)} {_next(event, view)}"
 
 
@@ -55,9 +61,13 @@ def state_hint(view: DashboardView) -> str:
     if alone is not None:
         return _hint_alone(alone, view)
     if status.rule is RuleInForce.RING:
+        decides = "The next point clockwise on the ring decides"
+        if not status.consistent_hashing:
+            whatever = ", whatever the flag says" if view.flag_change is not None else ""
+            decides = f"Topics without partitions go by the hash ring{whatever}"
         if flag_helps(view):
-            return f"The next point clockwise on the ring decides. {_flag_advice(view)}"
-        return "The next point clockwise on the ring decides. a adds a consumer, x kills one, f says why."
+            return f"{decides}. {_flag_advice(view)}"
+        return f"{decides}. a adds a consumer, x kills one, f says why."
     if status.rule is RuleInForce.MODULO and view.flag_change is not None:
         return f"Partitions are dealt out by index. {_flag_advice(view)}"
     return "Press a to add a consumer, x to kill the selected one, f to ask where a topic goes and why."
@@ -105,8 +115,7 @@ def _happened(event: EventLine, view: DashboardView) -> str:
     enough = enough_text(event)
     if event.verdict is None:
         return f"{words}: {moved}, {enough}."
-    word = judgement_word(event.verdict.judgement, event.moved)
-    return f"{words}: {word}, {shares_text(event.verdict)}. {moved}, {enough}."
+    return f"{words}: {verdict_word(event.verdict)}, {shares_text(event.verdict)}. {moved}, {enough}."
 
 
 def _next(event: EventLine, view: DashboardView) -> str:
@@ -139,7 +148,9 @@ def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
             return f"{sentence}: it alone has the highest priority level. Press f to ask why."
         first = view.ring.first_partitions_only
         sentence += (
-            f": partition index 0 mod {cohort} = 0" if first else f": every partition index mod {cohort} is the same"
+            f": each topic has one, and index 0 mod {cohort} = 0"
+            if first
+            else f": every partition index mod {cohort} is the same"
         )
         return f"{sentence}. Press c to use the hash ring." if flag_helps(view) else f"{sentence}."
     return f"{sentence}. Press f to ask why."
@@ -150,12 +161,12 @@ def bundles_title(brokers: Sequence[ReportedBroker]) -> str:
     if not brokers:
         return PANEL_TITLES["bundles"]
     if len(brokers) > 1:
-        return f"3 bundles, {REPORTED_SIGN} by {len(brokers):,} load reports"
+        return f"[3] bundles, {REPORTED_SIGN} by {len(brokers):,} load reports"
     (broker,) = brokers
     when = f" {moment_text(broker.at_ms)}" if broker.at_ms >= 0 else ""
     cpu = f", cpu {broker.cpu[0]:.0f} of {broker.cpu[1]:.0f}%" if broker.cpu else ""
     memory = f", memory {broker.memory[0]:.0f} of {broker.memory[1]:.0f} MiB" if broker.memory else ""
-    return f"3 bundles, {REPORTED_SIGN} seen{when} by {safe_name(broker.broker)}{cpu}{memory}"
+    return f"[3] bundles, {REPORTED_SIGN} seen{when} by {safe_name(broker.broker)}{cpu}{memory}"
 
 
 def flag_text(status: StatusView) -> str:

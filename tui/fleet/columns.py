@@ -58,6 +58,8 @@ class FleetList:
     hint: str
     first: str = "the worst first"
     opens: bool = True
+    order: str = ""
+    """The column that the list is sorted by at first, ascending; "" for the order of the result."""
     hot: tuple[float, float] = (1.0, MANY_TIMES)
     filter_example: str = "idle>2"
 
@@ -82,7 +84,9 @@ class FleetList:
 
 
 _CLUSTER: Final = FleetColumn("cluster", "cluster", "name", _NAME_CELLS, 1, "its cluster", empty=ONE_CLUSTER)
-_MAX_OVER_EVEN: Final = "the most times its even share that a consumer has, of what it reads: 1 is even"
+_MAX_OVER_EVEN: Final = (
+    "the most times its even share (one partition at least) that a consumer has, of what it reads: 1 is even"
+)
 SUBSCRIPTIONS: Final = FleetList(
     "worst_subscriptions",
     "subscriptions",
@@ -164,7 +168,7 @@ FINDINGS: Final = FleetList(
 SET_ASIDE: Final = FleetList(
     "quarantine",
     "set aside",
-    "problem",
+    "entry",
     (
         _CLUSTER,
         FleetColumn("kind", "kind", "word", 12, 0, "bad, superseded by a better answer, contested, or a mere note"),
@@ -176,8 +180,9 @@ SET_ASIDE: Final = FleetList(
         FleetColumn("job", "job", "word", 8, 5, "the job that set it aside"),
     ),
     "",
-    "What could not be used: file, place and reason; what to do is below.",
-    first="as the jobs met them",
+    "bad: could not be used; superseded: a newer answer about the same replaced it, which is no problem.",
+    first="bad ones first",
+    order="kind",
     opens=False,
     filter_example="kind=bad",
 )

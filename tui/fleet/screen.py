@@ -77,6 +77,10 @@ class Place:
     spots: Mapping[str, Spot] = field(default_factory=dict)
 
 
+def _as_first_shown(shown: FleetList, filter_text: str = "") -> Spot:
+    return Spot(filter_text, shown.order, descending=False) if shown.order else Spot(filter_text)
+
+
 class FleetScreen(RingsideScreen[None]):
     """The lists over one folder of results. Only rows in sight are built, however many there are."""
 
@@ -148,7 +152,7 @@ class FleetScreen(RingsideScreen[None]):
         """Show another list as it was left."""
         self._shown = shown
         self._results.warm(shown.table)
-        spot = self._spots.get(shown.table, Spot())
+        spot = self._spots.get(shown.table, _as_first_shown(shown))
         self._unfiltered = self._results.listing(shown.table)
         if spot.sorted_by in self._unfiltered.columns.names:
             self._unfiltered = ordered(self._unfiltered, spot.sorted_by, descending=spot.descending)
@@ -202,7 +206,7 @@ class FleetScreen(RingsideScreen[None]):
 
     def _order_text(self) -> str:
         listing, shown = self._listing, self._shown
-        if not listing.sorted_by:
+        if not listing.sorted_by or (listing.sorted_by == shown.order and not listing.descending):
             return shown.first
         column = shown.column(listing.sorted_by)
         first = (
@@ -259,8 +263,12 @@ class FleetScreen(RingsideScreen[None]):
         column = self._listing.sorted_by or self._shown.heat or self._shown.sortable[0].name
         self._sort(column, descending=not self._listing.descending)
 
+    def action_why(self) -> None:
+        """The key says why on every screen; here it says where."""
+        self.say("hint", "enter opens the row; w there says why nothing arrives")
+
     def action_worst(self) -> None:
-        self._spots[self._shown.table] = Spot(self._listing.filter_text)
+        self._spots[self._shown.table] = _as_first_shown(self._shown, self._listing.filter_text)
         self._show_list(self._shown)
 
     def _sort(self, column: str, *, descending: bool) -> None:
@@ -269,7 +277,7 @@ class FleetScreen(RingsideScreen[None]):
         self._take(self._unfiltered.let_through(mask, text))
         shown_column = self._shown.column(column)
         about = f" ({shown_column.about})" if shown_column.about else ""
-        self.say("hint", f"Sorted {self._order_text()}{about}. r turns it round, w goes back.")
+        self.say("hint", f"Sorted {self._order_text()}{about}. r turns it round, 0 goes back.")
 
     def action_filter(self) -> None:
         hint = f"part of a name, or like {self._shown.filter_example}"
@@ -369,6 +377,6 @@ class FleetScreen(RingsideScreen[None]):
             first = str(row["worst_subscription"] or "") if opens_all else ""
             chosen = Chosen(
                 str(row["cluster"]), str(row["namespace"]), subscription, flag, first,
-                str(row.get("worst_topic") or ""),
+                str(row.get("worst_topic") or row.get("topic") or ""),
             )  # fmt: skip
             self.post_message(self.Opened(chosen))

@@ -108,11 +108,11 @@ class KeysScreen(DashboardScreen[KeysView]):
     elsewhere = ELSEWHERE
     legend = SLOTS_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {
-        "ring": "1 slots",
-        "waits": "3 what waits",
-        "gaps": "4 gaps",
+        "ring": "[1] slots",
+        "waits": "[3] what waits",
+        "gaps": "[4] gaps",
         "luck": "uneven by chance?",
-        "sent": "6 sent",
+        "sent": "[6] sent",
     }
     zoomable = ("ring", "consumers", "waits", "gaps", "luck", "explain", "events", "sent")
     inside: ClassVar[dict[str, str]] = {"consumers": "table", "waits": "waiting"}
@@ -175,7 +175,7 @@ class KeysScreen(DashboardScreen[KeysView]):
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
             yield WhyPanel(id="why", classes="panel").data_bind(cls.colours)
         slots = partial(event_line, noun="slot")
-        yield EventList(slots, title="5 events", id="events").data_bind(cls.colours, entries=cls.event_lines)
+        yield EventList(slots, title="[5] events", id="events").data_bind(cls.colours, entries=cls.event_lines)
         yield EventList(sent_line, id="sent").data_bind(cls.colours, entries=cls.deliveries)
 
     # the view
@@ -402,7 +402,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         waits, rows, colours = self.waits, self.consumers, self.colours
         messages = counted(self.now.foot.waiting, "message")
         amount = f"{messages} at {counted(len(waits), 'slot')}" if waits else "nothing"
-        set_title(self.query_one("#waits"), f"3 what waits ({amount})")
+        set_title(self.query_one("#waits"), f"[3] what waits ({amount})")
         self.query_one("#waiting", LineTable).lines = Lines(
             len(waits),
             lambda index, width: wait_line(waits[index], rows, width, colours),
@@ -414,7 +414,7 @@ class KeysScreen(DashboardScreen[KeysView]):
     def _list_reported(self, reported: ReportedView) -> None:
         """List the slots that drain by what brokers reported, those where most was held back first."""
         waits, rows, colours = reported.waits, self.consumers, self.colours
-        set_title(self.query_one("#waits"), f"3 what waits ({waits_title(reported)})")
+        set_title(self.query_one("#waits"), f"[3] what waits ({waits_title(reported)})")
         self.query_one("#waiting", LineTable).lines = Lines(
             len(waits),
             lambda index, width: reported_wait_line(waits[index], rows, width, colours),
@@ -450,7 +450,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         """List the widest first."""
         gaps, table, colours = self.gaps, self.query_one("#gaps", LineTable), self.colours
         table.lines = Lines(len(gaps), lambda index, width: gap_line(gaps[index], width, colours), gap_heading)
-        set_title(table, f"4 gaps ({counted(self.now.foot.unowned_slots, 'slot')})")
+        set_title(table, f"[4] gaps ({counted(self.now.foot.unowned_slots, 'slot')})")
 
     @on(LineTable.Opened, "#gaps")
     def _opened_gap(self, message: LineTable.Opened) -> None:

@@ -81,9 +81,9 @@ def name_at(view: KeysView, position: int) -> str:
 
 def slots_title(view: KeysView) -> str:
     """The title of the slots: of all partitions, or of the one that is shown."""
-    status, slots = view.status, f"1 slots 0 to {view.ring.space_size - 1}"
+    status, slots = view.status, f"[1] slots 0 to {view.ring.space_size - 1}"
     if status.drawn_partition >= 0:
-        return f"1 slots of partition {status.drawn_partition} (P: others)"
+        return f"[1] slots of partition {status.drawn_partition} (P: others)"
     return f"{slots}, partition {status.partition}" if status.partition >= 0 else slots
 
 
@@ -136,7 +136,7 @@ def gap_sentence(gap: GapRow) -> str:
 
 def luck_title(luck: LuckView) -> str:
     """The question, and the answer in a word."""
-    return f"uneven by chance? {verdict_text(luck.verdict)}"
+    return f"uneven by chance? {verdict_text(luck.verdict, unusual=luck.observed_max > luck.high_max)}"
 
 
 def luck_numbers(luck: LuckView) -> tuple[str, ...]:

@@ -103,7 +103,7 @@ class CommandLine:
         if not isinstance(answer, Verdict) or not (answer.moved or answer.judged_by != "nothing"):
             return None
         noun = "slot" if self._store.shown.kind == "keys" else "partition"
-        return "preview", f"enter would be {verdict_text(answer, noun)}"
+        return "preview", f"enter: {verdict_text(answer, noun)}"
 
     def carry_out(self, text: str) -> Rejection | None:
         """Do what was typed."""

@@ -18,7 +18,8 @@ from engine.text import visible
 from tui.kit.columns import SAMPLE, Column, Columns, Lines, Order, heading, row_line
 from tui.kit.wording import UNKNOWN, fit, quantity, sparkline
 
-_LEAST: Final = {Kind.NAME: 13, Kind.WORD: 12}
+_LEAST: Final = {Kind.NAME: 13}
+"""Names may be shortened; words, such as the code of a cause, are shown whole or not at all."""
 _MOST: Final = 44
 """From which width on a column of texts gives way, and the largest that it gets, gaps included."""
 _BAR: Final = 9

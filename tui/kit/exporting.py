@@ -78,6 +78,7 @@ def _shown(screen: Screen[Any], records: list[dict[str, Value]]) -> list[dict[st
 
 
 def _take_picture(screen: Screen[Any], path: Path, say: Callable[[str, str], object]) -> None:
+    screen._refresh_layout()  # the prompt is closed, and may be arranged still
     picture = picture_of(screen.app)
     data = pixels(picture) if path.suffix.lower() == PIXELS else picture.encode()
     try:

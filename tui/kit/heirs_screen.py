@@ -25,7 +25,7 @@ from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.shown import Shown
 from tui.kit.side_ring import SideRing
 from tui.kit.table_screens import TableDialog
-from tui.kit.verdict_words import judgement_colour, verdict_text
+from tui.kit.verdict_words import judgement_colour, loss_text
 from tui.kit.wording import (
     BUSIEST,
     BUSIEST_SHORT,
@@ -127,7 +127,7 @@ class HeirsScreen(TableDialog):
 
     async def _draw(self, row: LossRow) -> None:
         sides = await in_background(self._of.views_of_loss, row.consumer_id)
-        judgement = judgement_word(row.judgement, row.moved)
+        judgement = judgement_word(row.judgement, row.moved, lost=bool(row.items))
         for ring in self.query(SideRing):  # none in a dialog that is being closed
             set_title(ring, f"without {shorten_middle(safe_name(row.name), 40)}: {judgement}, {row.moved:,} moved")
             ring.show_change(sides)
@@ -151,7 +151,7 @@ class HeirsScreen(TableDialog):
         box.remove_class("-film")
         if isinstance(view, HeirsView):
             set_title(box, f"if {shorten_middle(', '.join(map(safe_name, view.gone)), 40)} goes")
-            head.update(verdict_text(view.verdict, view.noun))
+            head.update(loss_text(view.verdict, view.heirs, view.noun))
             self.query_one("#heirs", PlainStatic).update(heirs_text(view))
             self.show_rows(view.rows, handover_lines(view.noun), handover_value, handover_texts)
         else:
@@ -292,7 +292,9 @@ def _loss_cell(row: LossRow, column: Column, colours: Palette) -> Text:
     match column.key:
         case "verdict":
             style = hex_colour(judgement_colour(row.judgement, colours))
-            return Text(judgement_word(row.judgement, row.moved).ljust(column.width), style, no_wrap=True)
+            return Text(
+                judgement_word(row.judgement, row.moved, lost=bool(row.items)).ljust(column.width), style, no_wrap=True
+            )
         case "name":
             return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
         case "busiest":

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.reactive import var
 
+from engine.text import counted
 from themes.palettes import Palette, palette
 from tui.kit.columns import Lines, Order, Value
 from tui.kit.line_table import LineTable, RowsTable
@@ -113,9 +114,9 @@ class ListPanel(Vertical, Generic[Row]):
             return
         part = self.filter_text.casefold()
         matching = tuple(row for row in self.rows if part in row.name.casefold()) if part else self.rows
-        count = f"{len(self.rows):,}"
+        some = f"{len(matching):,} of " if part else ""
         remark = f", {self.remark}" if self.remark else ""
-        set_title(self, f"2 {self._form.noun}s ({f'{len(matching):,} of {count}' if part else count}){remark}")
+        set_title(self, f"[2] {some}{counted(len(self.rows), self._form.noun)}{remark}")
         set_subtitle(self, f"filter: {self.filter_text}" if part else "")
         colours, ascii_only = self.colours, self._ascii_only
         with self._table.prevent(LineTable.Moved):

@@ -53,7 +53,7 @@ class Stage(Struct):
 
     ``due`` are actions whose time has come and that wait for the screen they belong to. ``interval_seconds`` is the
     pace while something plays, 0 while nothing does. ``captioned`` is the timeline as the script left it, which is what
-    the caption is about.
+    the caption is about; ``left`` is the one that playing left last, None while a step of it is computed.
     """
 
     player: Player | None = None
@@ -63,6 +63,7 @@ class Stage(Struct):
     interval_seconds: float = 0.0
     begun: bool = False
     captioned: Timeline | None = None
+    left: Timeline | None = None
 
     @property
     def over(self) -> bool:
@@ -87,6 +88,7 @@ class Performer(Protocol):
 class Playback:
     """Plays on one screen. A script's commands go to the store like typed ones, so all keys keep working.
 
+    A step of the user's own pauses it; a script that is then played on goes back to where it was left.
     Where an action brings another screen to the front, that one goes on with what is due.
     """
 
@@ -110,6 +112,8 @@ class Playback:
         if self._timer is not None:
             self.pause()
         elif not self.stage.over:
+            if self._has_other_step and self.stage.left is not None:
+                self._store.go_back_to(self.stage.left)
             self._start(TICK_SECONDS)
         elif self._store.can_redo:
             self._start(STEP_SECONDS)
@@ -139,6 +143,7 @@ class Playback:
         stage = self.stage
         if stage.player is None or stage.over:
             self._store.step_by(1)
+            self._leave()
         else:
             stage.due.extend(stage.player.advance(seconds))
             self._act_due()
@@ -146,15 +151,36 @@ class Playback:
         if not more:
             self.pause()
 
+    def yield_to_user(self) -> bool:
+        """Pause where a step was taken that playing did not take; whether it was so."""
+        interrupted = bool(self.stage.interval_seconds) and self._has_other_step
+        if interrupted:
+            self.pause()
+        return interrupted
+
+    @property
+    def _has_other_step(self) -> bool:
+        return self.stage.left is not None and self._store.timeline is not self.stage.left
+
+    def _leave(self) -> None:
+        """Remember where playing is."""
+        self.stage.left = None if self._store.computing.what else self._store.timeline
+
     def _start(self, seconds: float) -> None:
         self._performer.complain(None)
         self.stage.interval_seconds = seconds
+        self._leave()
         self._tick()
 
     def _tick(self) -> None:
         seconds = self.stage.interval_seconds
+
+        def tick() -> None:
+            if not self.yield_to_user():
+                self.play_on(seconds)
+
         self._performer.playing = True
-        self._timer = self._performer.set_interval(seconds, lambda: self.play_on(seconds))
+        self._timer = self._performer.set_interval(seconds, tick)
 
     def _act_due(self) -> None:
         """Do what is due as long as this screen is the one to do it on."""
@@ -171,9 +197,11 @@ class Playback:
         match action:
             case Say(text):
                 self.stage.caption, self.stage.captioned = text, self._store.timeline
+                self._leave()
                 self._performer.complain(None)
             case Do(text):
                 refused = self._store.submit_line(text)
+                self._leave()
                 self.stage.captioned = self._store.timeline
                 self._performer.complain(None if self._expects_refusal else refused)
             case Show(view):

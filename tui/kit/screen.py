@@ -276,6 +276,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if not self.in_front:
             return
         self._shown_of = self.store.shown
+        self.playback.yield_to_user()
         if self.now is not self._shown:
             self._show(self.now)
         self.sentence = self.sentences.current

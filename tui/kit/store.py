@@ -211,6 +211,11 @@ class Store:
         """Move in time, forwards or backwards, as far as there are moments and steps."""
         self._go_to(max(0, self._moments.at) + self._main.cursor + count)
 
+    def go_back_to(self, timeline: Timeline) -> None:
+        """Show a timeline as it was before; steps taken since are forgotten."""
+        self.computing.cancel()
+        self._take(Outcome(timeline))
+
     @property
     def can_redo(self) -> bool:
         """Whether there is a step or a moment ahead."""

@@ -16,6 +16,7 @@ from themes import stylesheet
 from tui.kit.bindings import Binding
 from tui.kit.columns import AS_THEY_COME, Lines, Order, Value
 from tui.kit.exporting import EXPORT_HINT, as_text, export
+from tui.kit.help import HelpScreen, key_groups
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic
 from tui.kit.prompt import Prompt
@@ -33,6 +34,7 @@ class TableDialog(RingsideModal[str]):
         Binding("slash", "filter", "Filter"),
         Binding("y", "copy", "Copy"),
         Binding("e", "export", "Export"),
+        Binding("question_mark", "help", "Help", key_display="?"),
     ]
 
     filename: ClassVar[str] = "rows.csv"
@@ -115,6 +117,11 @@ class TableDialog(RingsideModal[str]):
             self.app.copy_to_clipboard(text)
         self._say(f"copied the marked row: {counted(len(text.splitlines()), 'line')}" if text else "nothing to copy")
 
+    def action_help(self) -> None:
+        """List the keys of this window and of its table."""
+        groups = (("in this window", _bindings_of(type(self))), ("in the table", _bindings_of(RowsTable)))
+        self.app.push_screen(HelpScreen(key_groups(groups, self.app)))
+
     def _ask(self, kind: str, mark: str, *, text: str, placeholder: str) -> None:
         self.query_one(Prompt).ask(kind, mark, text=text, placeholder=placeholder)
 
@@ -145,6 +152,16 @@ class TableDialog(RingsideModal[str]):
 
     def chosen(self, row: Any) -> None:
         """Called for enter on a row; a dialog that opens something overrides this."""
+
+
+def _bindings_of(kind: type[Widget]) -> list[Binding]:
+    """Our bindings of a class and those above it, the class's own first."""
+    return [
+        binding
+        for above in kind.mro()
+        for binding in above.__dict__.get("BINDINGS", ())
+        if isinstance(binding, Binding)
+    ]
 
 
 class TableScreen(RingsideScreen[None]):

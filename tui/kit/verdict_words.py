@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from engine.compare.verdict import Evenness, Judgement, Verdict, busiest_share
+from engine.compare.verdict import Judgement, Verdict, busiest_share
 from engine.config import FLAG
 from engine.text import counted
 from themes.palettes import Palette, Rgb
@@ -13,12 +13,12 @@ from tui.kit.wording import (
     BUSIEST,
     Remark,
     bytes_per_sec,
-    judgement_word,
     out_rate,
     percent,
     quantity,
     safe_name,
     short_topic,
+    verdict_word,
 )
 
 if TYPE_CHECKING:
@@ -26,36 +26,49 @@ if TYPE_CHECKING:
     from engine.compare.sizes import Sizing
     from engine.compare.suggestion import Suggestion
     from engine.compare.verdict import Goal
+    from engine.views.comparing.heirs import HeirRow
 
 
 def shares_text(verdict: Verdict) -> str:
-    """How uneven it was and is, by what was judged; idle consumers where their number changes.
+    """The figure that decides, before and after; idle consumers, and what speaks against the verdict.
 
     >>> from engine.compare.verdict import evenness_of
     >>> import numpy as np
     >>> even, two = (evenness_of(np.array(items), np.zeros(3), 6) for items in ([2, 2, 2], [4, 2, 0]))
     >>> shares_text(Verdict("worse", "items", even, two, 2, 2, 6, 0.0, 0.0, 0))
     'busiest ÷ average 1.00 → 2.00, 0 → 1 idle'
+    >>> shares_text(Verdict("worse", "items", two, two, 2, 2, 6, 0.0, 0.0, 0))
+    'busiest ÷ average 2.00 → 2.00'
     """
     before, after = verdict.before, verdict.after
     if verdict.judged_by == "nobody":
         return f"{before.items - before.owned:,} → {after.items - after.owned:,} without a consumer"
+    by_messages = verdict.judged_by == "messages" or (verdict.judged_by == "lost" and bool(busiest_share(before)))
+    text = _figure(verdict, by_messages=by_messages)
+    if verdict.judged_by == "messages" and _is_against(verdict, before.max_over_mean, after.max_over_mean):
+        text += f", although {before.max_over_mean:.2f} → {after.max_over_mean:.2f} by count"
+    if before.idle != after.idle:
+        against = _is_against(verdict, before.idle, after.idle)
+        text += f"{', although' if against else ','} {before.idle:,} → {after.idle:,} idle"
+    return text
+
+
+def _figure(verdict: Verdict, *, by_messages: bool) -> str:
+    before, after = verdict.before, verdict.after
+    by = " by messages" if by_messages else ""
     if before.consumers == after.consumers:
-        text = f"{BUSIEST} {before.max_over_mean:.2f} → {after.max_over_mean:.2f}"
-        if verdict.judged_by == "messages":
-            text += f", by messages {before.max_over_mean_rate or 0:.2f} → {after.max_over_mean_rate or 0:.2f}"
-    else:
-        # The mean changes with the number of consumers, so the busiest one itself is what can be compared.
-        by = " by messages" if verdict.judged_by == "messages" else ""
-        text = f"busiest{by} {_most(verdict, before)} → {_most(verdict, after)}"
-    idle = f", {before.idle:,} → {after.idle:,} idle" if before.idle != after.idle else ""
-    return text + idle
+        sides = [(one.max_over_mean_rate if by_messages else one.max_over_mean) or 0 for one in (before, after)]
+        return f"{BUSIEST}{by} {sides[0]:.2f} → {sides[1]:.2f}"
+    # The mean changes with the number of consumers, so the busiest one itself is what can be compared.
+    shares = [
+        percent(busiest_share(one)) if by_messages else f"{one.busiest:,} of {one.items:,}" for one in (before, after)
+    ]
+    return f"busiest{by} {shares[0]} → {shares[1]}"
 
 
-def _most(verdict: Verdict, side: Evenness) -> str:
-    if verdict.judged_by == "messages":
-        return f"{busiest_share(side) or 0:.0%}"
-    return f"{side.busiest:,} of {side.items:,}"
+def _is_against(verdict: Verdict, before: float, after: float) -> bool:
+    """Whether a number, of which less is better, speaks against the verdict."""
+    return after < before if verdict.judgement == "worse" else after > before and verdict.judgement == "better"
 
 
 def moved_text(verdict: Verdict, noun: str = "partition") -> str:
@@ -75,7 +88,20 @@ def moved_text(verdict: Verdict, noun: str = "partition") -> str:
 
 def verdict_text(verdict: Verdict, noun: str = "partition") -> str:
     """A verdict in one line, before the change is taken."""
-    return f"{judgement_word(verdict.judgement, verdict.moved)}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
+    return f"{verdict_word(verdict)}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
+
+
+def loss_text(verdict: Verdict, heirs: Sequence[HeirRow], noun: str) -> str:
+    """A verdict on consumers that go, in one line: who is overloaded by it, or that nobody is."""
+    if verdict.judged_by == "nobody":
+        return verdict_text(verdict, noun)
+    who = "nobody is overloaded by it"
+    if verdict.judgement == "worse":
+        by_messages = verdict.judged_by == "messages"
+        most = max(heirs, key=lambda row: (row.msgs_after or 0.0) if by_messages else row.items_after, default=None)
+        who = f"{safe_name(most.name)} has most then" if most is not None else ""
+    texts = (f"{verdict_word(verdict)}: {shares_text(verdict)}", who, moved_text(verdict, noun))
+    return "; ".join(filter(None, texts))
 
 
 def judgement_colour(judgement: Judgement, colours: Palette) -> Rgb:

@@ -17,7 +17,7 @@ from rich.cells import cell_len, chop_cells
 from engine.text import counted, visible
 
 if TYPE_CHECKING:
-    from engine.compare.verdict import Judgement
+    from engine.compare.verdict import Judgement, Verdict
     from engine.views.failover.model import EventLine
 
 BUSIEST: Final = "busiest ÷ average"
@@ -119,11 +119,18 @@ def fit(text: str, cells: int) -> str:
     return short + " " * (cells - cell_len(short))
 
 
-def judgement_word(judgement: Judgement, moved: int) -> str:
-    """A verdict in words; shares can stay as they are although ``moved`` items have another owner."""
-    if judgement != "even":
-        return judgement
-    return "same shares" if moved else "no change"
+def judgement_word(judgement: Judgement, moved: int, *, lost: bool = False) -> str:
+    """A verdict in words; shares can stay as they are although ``moved`` items have another owner.
+
+    ``lost``: they moved because their consumer left, which nobody calls a small change.
+    """
+    if judgement != "even" or not moved:
+        return judgement if judgement != "even" else "no change"
+    return "handed over" if lost else "similar shares"
+
+
+def verdict_word(verdict: Verdict) -> str:
+    return judgement_word(verdict.judgement, verdict.moved, lost=verdict.judged_by == "lost")
 
 
 UNKNOWN: Final = "–"
@@ -259,7 +266,7 @@ def event_effect_short(event: EventLine) -> str:
 
 def _judged(event: EventLine) -> str:
     """The verdict in a word, before the numbers."""
-    return f"{judgement_word(event.verdict.judgement, event.moved)}: " if event.verdict is not None else ""
+    return f"{verdict_word(event.verdict)}: " if event.verdict is not None else ""
 
 
 _NUMBERED: Final = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,9})", re.DOTALL)

@@ -66,7 +66,7 @@ OBJECTS_AT_ONCE: Final = 4_000
 """Up to so many producer objects are added up at every step; more only when the user asks."""
 NO_KEY: Final = "-"
 """What is typed for no key where one is asked for."""
-NOT_ADDED_UP: Final = "4 statistics (s adds them up)"
+NOT_ADDED_UP: Final = "[4] statistics (s adds them up)"
 MATRIX_LEGEND: Final[Group] = (
     "in the matrix",
     (
@@ -89,10 +89,10 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     elsewhere = ELSEWHERE
     legend = MATRIX_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {
-        "ring": "1 who has opened what",
-        "costs": "3 objects on brokers",
+        "ring": "[1] who has opened what",
+        "costs": "[3] objects on brokers",
         "stats": NOT_ADDED_UP,
-        "sent": "6 what happened",
+        "sent": "[6] what happened",
     }
     zoomable = ("ring", "consumers", "costs", "stats", "explain", "events", "sent")
     inside: ClassVar[dict[str, str]] = {"consumers": "table", "stats": "merged"}
@@ -136,7 +136,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
                 yield LineTable(id="merged")
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
             yield WhyPanel(id="why", classes="panel").data_bind(cls.colours)
-        yield EventList(step_line, title="5 events", id="events").data_bind(cls.colours, entries=cls.steps)
+        yield EventList(step_line, title="[5] events", id="events").data_bind(cls.colours, entries=cls.steps)
         yield EventList(happened_line, id="sent").data_bind(cls.colours, entries=cls.deliveries)
 
     # the view
@@ -166,7 +166,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         self.producers = view.producers
         self.totals = foot_texts(view.foot)
         self.view = view
-        set_title(self.query_one("#ring"), f"1 who has opened what: {status.producers:,} x {status.partitions:,}")
+        set_title(self.query_one("#ring"), f"[1] who has opened what: {status.producers:,} x {status.partitions:,}")
         self.counts = view.counts
         self.steps = view.events
         self.deliveries = view.deliveries

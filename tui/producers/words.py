@@ -65,7 +65,7 @@ def statistics_title(statistics: StatisticsView) -> str:
     rows = (statistics.by_name if statistics.in_force == "by name" else statistics.by_position).entries
     mixed = sum(row.mixture for row in rows)
     right = f"{counted(mixed, 'entry', 'adds', 'add')} several producers up" if mixed else "each entry is one producer"
-    return f"4 statistics {statistics.in_force}: {right}"
+    return f"[4] statistics {statistics.in_force}: {right}"
 
 
 def entry_text(row: StatisticsRow) -> str:

@@ -65,7 +65,7 @@ NOBODY = "nobody connected"
 
 def type_text(kind: str) -> str:
     """The type of a subscription; nobody has one where nobody has connected since the topic was loaded."""
-    return NOBODY if kind == "None" else kind
+    return {"None": NOBODY, "unknown": "type unknown"}.get(kind, kind)
 
 
 def reported_status_parts(status: SubscriptionStatus, saved: str, width: int, title: str = "") -> list[Part]:
@@ -186,7 +186,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
             )
             yield ExplainPanel(id="explain", classes="panel").data_bind(cls.remarks)
             yield WhyPanel(id="why", classes="panel").data_bind(cls.colours)
-        yield EventList(event_line, title="3 events", id="events").data_bind(cls.colours, entries=cls.happenings)
+        yield EventList(event_line, title="[3] events", id="events").data_bind(cls.colours, entries=cls.happenings)
 
     # the view
 
@@ -217,7 +217,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         table: RowsTable[TopicRow] = self.query_one("#ring", RowsTable)
         consumers, colours = view.consumers, self.colours
         table.show(view.topics, lambda rows, order: topic_lines(rows, consumers, colours, order), topic_value)
-        set_title(table, f"1 topics ({len(view.topics):,})")
+        set_title(table, f"[1] topics ({len(view.topics):,})")
 
     def watch_colours(self) -> None:
         super().watch_colours()

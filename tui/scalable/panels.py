@@ -192,7 +192,7 @@ def centre_of(view: ScalableDashboard) -> tuple[str, ...]:
     step, row = view.view.next, view.subscription
     lines = [counted(step.active, "segment"), f"{step.capacity:,} buckets"]
     if row is not None:
-        lines += [f"{counted(len(row.consumers), 'consumer')} of", safe_name(row.name)[:18]]
+        lines.append(counted(len(row.consumers), "consumer"))  # of whom, the list beside says
     return tuple(lines)
 
 
@@ -210,7 +210,7 @@ def _parts(status: ScalableStatus, saved: str, name_cells: int) -> list[Ranked]:
         (6, " ringside", "$accent bold"),
         (KEPT, f" {shorten_middle(safe_name(status.topic), name_cells)}", "bold"),
         (4, several, "$dim"),
-        (1, f"{GAP}{safe_name(status.subscription) or 'no subscription'}", "bold"),
+        (1, f"{GAP}{safe_name(status.subscription) if status.subscription else 'no subscription'}", "bold"),
         (5, groups, "$dim"),
         (0, f"{GAP}as reported" if status.as_reported else "", "$warn bold"),
         (7, f"{GAP}Pulsar {status.release}", ""),

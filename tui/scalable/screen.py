@@ -83,7 +83,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     key_groups = GROUPS
     elsewhere = ELSEWHERE
     legend = SEGMENT_LEGEND
-    panel_titles: ClassVar[dict[str, str]] = {"ring": "1 segments", "tree": "4 family tree"}
+    panel_titles: ClassVar[dict[str, str]] = {"ring": "[1] segments", "tree": "[4] family tree"}
     zoomable = ("ring", "consumers", "segments", "tree", "explain", "events")
     explanation_title = "where does a key go"
     repeats_notices = False
@@ -124,7 +124,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
         yield TreePanel(id="tree", classes="panel", ascii_only=ascii_only).data_bind(
             cls.family, cls.colours, marked=cls.segment
         )
-        yield EventList(happening_line, title="5 events", id="events").data_bind(cls.colours, entries=cls.happenings)
+        yield EventList(happening_line, title="[5] events", id="events").data_bind(cls.colours, entries=cls.happenings)
 
     # the view
 
@@ -161,7 +161,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
         table: RowsTable[SegmentLine] = self.query_one("#segments", RowsTable)
         table.show(view.segments, segment_lines(self.colours), SEGMENT_VALUE)
         active = view.view.next.active
-        set_title(table, f"3 segments ({active:,} active, {len(view.segments) - active:,} sealed)")
+        set_title(table, f"[3] segments ({active:,} active, {len(view.segments) - active:,} sealed)")
         self._mark_segment(table)
 
     @on(RowsTable.Arranged)
@@ -186,9 +186,10 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
         if view.subscription is None:
             return "no consumer has subscribed; a lets one join"
         waits = {wait.segment for wait in view.subscription.waits}
-        first = f"{counted(len(waits), 'segment')} wait for others to be drained (w: why)." if waits else ""
+        first = f"{counted(len(waits), 'segment', 'waits', 'wait')} for others to be drained (w: why)." if waits else ""
         line = next_step_lines(view.view.next)[0]
-        return f"{first} Next: {line} (b: when)".strip()
+        comes = view.view.next.enabled and view.view.next.invalid is None
+        return f"{first} {f'Next: {line} (b: when)' if comes else f'There is {line}.'}".strip()
 
     def hint_with(self, notice: str) -> str:
         return f"{self.hint()} New (i): {notice}"
@@ -209,8 +210,8 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
 
     def watch_mode(self) -> None:
         if self.is_mounted:
-            titles = {RingView.RING: "1 segments", RingView.FOCUS: "1 one consumer", RingView.TREE: "1 family tree"}
-            set_title(self.query_one("#ring"), titles[self.mode])
+            titles = {RingView.RING: "segments", RingView.FOCUS: "one consumer", RingView.TREE: "family tree"}
+            set_title(self.query_one("#ring"), f"[1] {titles[self.mode]}")
 
     def action_group(self, by: int) -> None:
         names = [row.name for row in self.now.view.subscriptions]

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct, structs
 
 from engine.admin.facts import BundleList, ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
 from engine.admin.files import AnswerFile
@@ -19,9 +20,13 @@ from engine.names import refuse_namespace, topic_fault
 from engine.scenarios.opening import FleetPart
 from engine.scenarios.subscriptions import KEY_SHARED
 from engine.text import natural_key
+from engine.views.failover.model import Notice
 from engine.views.fleet.runs import ResultFolder
 from tui.sources.fleet_tables import read_table
 
+MOST_BYTES: Final = 64_000_000
+"""Of a namespace with longer answers only the tables are opened: a screen should be there at once."""
+NO_REPORTS: Final = "fleet-keeps-no-reports"
 MANY_TOPICS: Final = 20_000
 """With more of them in its namespace, one subscription is opened with its own topics alone."""
 _Conditions: TypeAlias = Sequence[tuple[str, str, Any]]
@@ -35,6 +40,14 @@ _TOPIC: Final = (
     "topic", "domain", "namespace", "partition_index", "msg_rate_in", "msg_rate_out", "msg_throughput_in",
     "msg_throughput_out", "storage_size_bytes", "backlog_size_bytes", "publishers", "bundle", "kind", "file",
 )  # fmt: skip
+
+
+class Reported(Struct, frozen=True):
+    """A part of a fleet with what brokers reported of it, or with a notice that says where that is."""
+
+    part: FleetPart
+    moments: tuple[Moment, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
 
 def part_of(
@@ -78,10 +91,29 @@ def part_of(
     return FleetPart(snapshot, listed_flag, subscription, left_out)
 
 
-def moments_of(folder: ResultFolder, cluster: str, namespace: str) -> tuple[Moment, ...]:
+def with_reports(part: FleetPart, folder: ResultFolder, cluster: str, namespace: str) -> Reported:
+    """A part with the release that the kept answers name, and what brokers reported in them, moment by moment.
+
+    Where the import kept none, or so many that a screen should not wait for them, a notice names where the answers are.
+    """
+    try:
+        moments = moments_of(folder, cluster, namespace, most_bytes=MOST_BYTES)
+    except InputError as error:
+        files = sorted({topic.source for topic in part.snapshot.topics.values() if topic.source})
+        where = f"; open its answers ({files[0]} and others) themselves" if files else ""
+        return Reported(part, notes=(Notice(NO_REPORTS, f"{error}{where}: unacked, what waits and why are not known"),))
+    version = next((moment.snapshot.version for moment in reversed(moments) if moment.snapshot.version), None)
+    if part.snapshot.version is None and version is not None:
+        part = structs.replace(part, snapshot=structs.replace(part.snapshot, version=version))
+    return Reported(part, moments)
+
+
+def moments_of(
+    folder: ResultFolder, cluster: str, namespace: str, *, most_bytes: int | None = None
+) -> tuple[Moment, ...]:
     """The answers about a namespace of a cluster that the import kept, as their moments.
 
-    Scalable topics are opened from them. Raises ``InputError`` where there are none.
+    Scalable topics are opened from them. Raises ``InputError`` where there are none, or more than ``most_bytes``.
     """
     rows = read_table(
         folder,
@@ -92,6 +124,8 @@ def moments_of(folder: ResultFolder, cluster: str, namespace: str) -> tuple[Mome
     names, bodies = rows.column("file").to_pylist(), rows.column("body").to_pylist()
     if namespace not in rows.column("namespace").to_pylist():
         raise InputError(f"{folder.name}: the import kept no answer about {namespace}")
+    if most_bytes is not None and (size := sum(map(len, bodies))) > most_bytes:
+        raise InputError(f"{folder.name}: the answers about {namespace} have {size / 1e6:,.0f} MB")
     files = [AnswerFile(name, body) for name, body in zip(names, bodies, strict=True)]
     return read_moments(*sorted(files, key=lambda file: natural_key(file.name)))
 

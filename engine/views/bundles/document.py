@@ -82,7 +82,8 @@ class BundlesDocument(Struct, frozen=True):
     trees: Annotated[Sequence[TreeDocument], about("Each algorithm, the configured one among them.")]
     occupancy: Annotated[CountedOccupancy | NotCounted, about("How topics are spread now, or why that is unknown.")]
     bundles_needed: Annotated[
-        int | None, about("How many bundles would keep the brokers even, null where none does.", 1)
+        int | None,
+        about("The fewest bundles with which chance keeps busiest / average at 1.5; null where none does.", 1),
     ]
     bad_topics: Annotated[int, about("Topics that were left out.", 0)]
     problems: Annotated[Sequence[Rejection], about("What is wrong with the input or odd about the settings.")]

@@ -12,6 +12,7 @@ import msgspec
 from engine.errors import InputError, Rejection
 from engine.limit import Limit, parse_limit
 from engine.lint.model import severity_of
+from engine.text import counted
 from engine.views.fleet.summary import BalanceTotals, FleetSummary, ScalableTotals
 
 SEVERITIES: Final = ("info", "warning", "error")
@@ -78,6 +79,13 @@ class Condition:
         number = figures.numbers.get(self.limit.name)
         return number is not None and self.limit.holds(number, figures.records)
 
+    def measured(self, figures: Figures) -> str:
+        """The number behind a condition that is met, with its limit."""
+        if self.limit is None:
+            return counted(int(self.value(figures) or 0), "finding")
+        measured = self.limit.measured(figures.numbers[self.limit.name], figures.records)
+        return f"{self.limit.name} is {measured}"
+
 
 def conditions_of(job: str, texts: Iterable[str]) -> tuple[Condition, ...]:
     """Parse ``--fail-on``. Raises ``InputError`` for an invalid condition, or a number that the job does not count.
@@ -106,7 +114,8 @@ def _condition(job: str, text: str) -> Condition:
 def failures_of(figures: Figures, conditions: Iterable[Condition]) -> list[str]:
     """The reasons why a finished run counts as failed, as sentences; empty if it does not."""
     failed = [f"the job {job} failed: {reason}" for job, reason in sorted((figures.failed or {}).items())]
-    return [*failed, *(f"{condition.text} is met" for condition in conditions if condition.is_met(figures))]
+    exceeded = (condition for condition in conditions if condition.is_met(figures))
+    return [*failed, *(f"{condition.text}: {condition.measured(figures)}" for condition in exceeded)]
 
 
 class Result(Protocol):

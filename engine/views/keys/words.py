@@ -57,12 +57,16 @@ _ANSWERS: Final[dict[str, str]] = {
 }
 
 
-def verdict_text(verdict: str) -> str:
+def verdict_text(verdict: str, *, unusual: bool = False) -> str:
     """A verdict as an answer to "uneven by chance?"; chance is only ever possible, never proved.
 
-    >>> verdict_text("chance"), verdict_text("hot key")
-    ('it can be', 'hot key')
+    ``unusual``: chance seldom gives the busiest consumer so many keys.
+
+    >>> verdict_text("chance"), verdict_text("chance", unusual=True), verdict_text("hot key")
+    ('it can be', 'hardly', 'hot key')
     """
+    if unusual and verdict == VERDICTS[Verdict.CHANCE]:
+        return "hardly"
     return _ANSWERS.get(verdict, verdict)
 
 
@@ -133,11 +137,20 @@ def _why(luck: Luck) -> str:
             )
         # Only the uneven is unusual: keys that fall more evenly than that need no explanation.
         case Verdict.CHANCE if luck.busiest_keys > luck.busiest_high:
-            return f"unusual, but chance is as uneven in up to {luck.probability:.2g} of all cases"
+            seldom = f"chance alone is as uneven in at most {100 * luck.probability:.2g}% of all cases"
+            return seldom + _share_of_busiest(luck)
         case Verdict.CHANCE if luck.busiest_keys < luck.busiest_low:
             return "keys fall more evenly than chance mostly gives"
     value: str = luck.verdict.value
     return value.partition(": ")[2]
+
+
+def _share_of_busiest(luck: Luck) -> str:
+    """That the busiest consumer has more slots than others, where that fits its keys better than equal shares do."""
+    busiest = max(luck.consumers, key=lambda consumer: consumer.keys)
+    if luck.probability_by_shares <= luck.probability or busiest.share * len(luck.consumers) <= 1:
+        return ""
+    return f"; the busiest has {busiest.share:.1%} of the slots, which gives {busiest.expected_keys:.0f} keys"
 
 
 PARTITIONS_DIFFER: Final = "the partitions have different owners of slots, so only one can be compared with chance"

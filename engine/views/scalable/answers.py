@@ -56,9 +56,9 @@ def key_points(dashboard: ScalableDashboard, key: str) -> tuple[Point, ...]:
 def why_points(dashboard: ScalableDashboard) -> tuple[Point, ...]:
     """What is wrong with the shown subscription, the worst first, and what helps."""
     row = dashboard.subscription
-    if row is None:
-        return (Point("fine", "no consumer has subscribed, so nothing is late", main=True),)
     points = [Point("layout", line, main=True, bad=True) for line in coverage_lines(dashboard.view)]
+    if row is None:
+        return tuple(points) or (Point("fine", "no consumer has subscribed, so nothing is late", main=True),)
     points += [*_stuck(row), *_waiting(row), *_attachment(dashboard, row), *_hints(dashboard, row)]
     if not any(point.main for point in points):
         first = f"nothing of {row.name} waits for another segment, and every segment has a consumer"

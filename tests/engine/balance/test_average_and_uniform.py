@@ -320,3 +320,10 @@ def test_what_is_left_to_move_and_a_slack_are_a_sum_of_32_bits(slack: int, outco
     (busy, _) = shed_uniform(MapOrder("hash"), loads, settings, LoadRules(uniform_bytes_slack=slack))[1].verdicts
     assert busy.need == 2**31 - 1
     assert [bundle.outcome for bundle in busy.bundles] == ["too-large", outcome]
+
+
+def test_what_was_planned_is_forgotten_once_it_was_tried_in_releases_that_keep_it_for_an_attempt() -> None:
+    hits, planned = {"b:1": 2}, {"t/n/0x0_0x1": "b:2"}
+    memory = AverageMemory(high=hits, low=hits, destinations=planned, owners=planned, sources=planned)
+    assert memory.attempted(LoadRules(avg_destinations="attempt")) == AverageMemory(high=hits, low=hits)
+    assert memory.attempted(LoadRules(avg_destinations="bundle")) is memory

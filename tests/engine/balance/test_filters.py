@@ -60,6 +60,14 @@ def test_a_pattern_with_a_colon_is_tried_on_host_and_port_too(
         assert shared == tuple(broker for broker in brokers if broker not in expected)
 
 
+@pytest.mark.parametrize(("broker", "there"), [("a:65535", True), ("a:65536", False), ("[a:1", False), ("a]:1", True)])
+def test_a_port_has_16_bits_and_brackets_come_in_pairs(broker: str, there: bool) -> None:
+    """``[a`` is a host too, whose pattern would be written with its bracket."""
+    policies = [IsolationPolicy(("t/n",), (r"(?:a|a\]):\d+",))]
+    found = permitted("t/n", {broker: BrokerLoad(broker)}, policies, known("5.0.1").load)
+    assert (found == (broker,)) is there
+
+
 def test_a_broker_takes_the_kind_of_topics_that_its_report_says() -> None:
     brokers = {
         "p:1": BrokerLoad("p:1", persistent_topics=True, non_persistent_topics=False),
@@ -261,8 +269,10 @@ def test_a_build_too_large_for_the_later_library_fails_where_two_are_compared() 
     rules = known("5.0.1").load
     builds = {"a:1": "1.0.0+99999999999999999999", "b:1": "1.0.0+1", "c:1": "1.0.0+b"}
     assert newest_version(("a:1", "c:1"), builds, rules) == ("c:1",)
-    refusal = newest_version(("a:1", "b:1"), builds, rules)
-    assert isinstance(refusal, Rejection) and refusal.error == "NumberFormatException"
+    for order in (("a:1", "b:1"), ("b:1", "a:1")):
+        refusal = newest_version(order, builds, rules)
+        assert isinstance(refusal, Rejection) and refusal.error == "NumberFormatException"
+        assert " 99999999999999999999 " in refusal.message
 
 
 @pytest.mark.parametrize("release", ["4.2.4", "5.0.1"])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.balance.java_maps import MapOrder, hash_order, spread_hash
+from engine.balance.java_maps import MapOrder, hash_order, hash_order_of_all, spread_hash
 
 KINDS: tuple[Literal["hash", "concurrent"], ...] = ("hash", "concurrent")
 
@@ -95,3 +95,12 @@ def test_nine_keys_in_one_bucket_leave_a_table_of_64_as_it_is(kind: Literal["has
     table = MapOrder(kind, (), 64)
     assert table.updated(keys) == MapOrder(kind, tuple(keys), 64)
     assert table.updated(keys[:8]).updated(keys[8:]) == MapOrder(kind, tuple(keys), 64)
+
+
+@pytest.mark.parametrize("roomy", [False, True])
+def test_a_set_made_of_a_collection_has_the_first_table_that_is_not_doubled_for_it(roomy: bool) -> None:
+    """Three quarters of a table may be filled; up to Java 18 one key more was reckoned with."""
+    for count in range(1, 400):
+        capacity = hash_order_of_all([str(at) for at in range(count)], roomy=roomy).capacity
+        fitting = [16 << doubled for doubled in range(8) if (16 << doubled) * 3 >= (count + roomy * 0.75) * 4]
+        assert capacity == fitting[0], count

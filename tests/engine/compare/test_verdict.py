@@ -89,16 +89,34 @@ def test_judgement_by_shares(before: list[int], after: list[int], expected: tupl
     assert judge(side(before), side(after)) == expected
 
 
-def test_the_loss_of_the_active_consumer_is_worse_although_the_next_one_takes_everything_over() -> None:
+def test_the_loss_of_the_active_consumer_hands_over_everything_and_overloads_nobody_more_than_it_was() -> None:
     state = cluster(["a", "b", "c"], {f"t{at}": 1 for at in range(30)})
     [active, standby] = (verdict(state, KillConsumer("sub", consumer_id)) for consumer_id in (0, 2))
     assert active.before.max_over_mean == 3.0 and (active.before.busiest, active.after.busiest) == (30, 30)
-    assert (active.judgement, active.judged_by, active.moved, active.least) == ("worse", "lost", 30, 30)
+    assert (active.judgement, active.judged_by, active.moved, active.least) == ("even", "lost", 30, 30)
     assert (standby.judgement, standby.judged_by, standby.moved) == ("even", "nothing", 0)
     alone = carried_out(state, KillConsumer("sub", 0))
     assert isinstance(alone, ClusterState)
     back = verdict(alone, AddConsumer("sub", "a"))  # nobody lost anything: b is connected still
     assert (back.judgement, back.judged_by, back.moved) == ("even", "nothing", 30)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost", "expected"),
+    [
+        ([16, 12], [16, 12], 3, ("even", "lost")),  # nobody gets more than the busiest had
+        ([20, 12], [16, 12], 3, ("even", "lost")),  # a consumer that goes makes nothing better
+        ([16, 12], [20, 8], 3, ("worse", "items")),
+        ([100, 100], [104, 96], 0, ("even", "nothing")),  # less than 5 % of the larger share
+        ([100, 100], [106, 94], 0, ("worse", "items")),
+        ([106, 94], [100, 100], 0, ("better", "items")),
+    ],
+)
+def test_small_differences_and_losses_are_neither_better_nor_worse(
+    before: list[int], after: list[int], lost: int, expected: tuple[str, str]
+) -> None:
+    sides = [evenness_of(np.array(counts), None, sum(counts)) for counts in (before, after)]
+    assert judge(*sides, lost) == expected
 
 
 def test_a_newcomer_that_relieves_nobody_is_even_and_a_loss_is_worse() -> None:

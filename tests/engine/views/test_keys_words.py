@@ -44,9 +44,18 @@ def test_what_chance_seldom_gives_is_not_said_to_be_what_it_gives() -> None:
         sentence = luck_sentence(luck)
         if luck.verdict is Verdict.CHANCE:
             above, below = luck.busiest_keys > luck.busiest_high, luck.busiest_keys < luck.busiest_low
-            assert ("unusual" in sentence) is above
-            assert verdict_text("chance") == "it can be"  # true of both
+            assert (f"at most {100 * luck.probability:.2g}% of all cases" in sentence) is above
+            assert (verdict_text("chance", unusual=above) == "it can be") is not above
             assert ("spread as unevenly as this" in sentence) is not (above or below)
+
+
+def test_the_share_of_the_busiest_is_named_where_it_explains_its_keys() -> None:
+    luck = of(range(1_000))
+    busiest = max(luck.consumers, key=lambda consumer: consumer.keys)
+    assert luck.verdict is Verdict.CHANCE and luck.busiest_keys > luck.busiest_high
+    assert luck.probability_by_shares > luck.probability
+    share = f"{busiest.share:.1%} of the slots, which gives {busiest.expected_keys:.0f} keys"
+    assert luck_sentence(luck).endswith(share)
 
 
 @pytest.mark.parametrize("each", [6, 25, 400])
@@ -66,7 +75,7 @@ def test_perfectly_even_keys_are_not_called_unusual(each: int) -> None:
     assert [consumer.keys for consumer in luck.consumers] == [each] * 4
     assert luck.verdict is Verdict.CHANCE
     assert luck.probability == 1.0
-    assert "unusual" not in luck_sentence(luck)
+    assert "of all cases" not in luck_sentence(luck)
 
 
 def test_each_other_verdict_says_what_it_rests_on() -> None:

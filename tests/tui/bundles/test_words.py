@@ -81,7 +81,7 @@ def test_the_panel_tells_what_comes_what_was_done_loops_and_occupancy() -> None:
     assert "is tried in cycle 2: answered 204" in later[1][0]
     assert ("cycle 1, 15 min from now", "head") in later
     assert sum(text.startswith("! ") for text, _ in now) == len(tree.loops)
-    assert ("4 bundles: 3 would do for 2 brokers", "dim") in now
+    assert any(text.startswith("4 bundles: 3 would do for 2 brokers (") and "1.5)" in text for text, _ in now)
 
 
 def test_problems_stand_in_the_panel() -> None:
@@ -121,3 +121,10 @@ def test_the_picture_of_a_curve_is_in_terms_of_its_limits() -> None:
     negative = flow_picture(replace(curve, byte_limit=-1.0))
     assert set(negative.octets) == {2.0}, "any traffic is over a limit below 0"
     assert curve_title(Rejection("EmptyBundle", "none"), "0x0_0x1") == "flow of 0x0_0x1"
+
+
+@pytest.mark.parametrize(("reported", "said"), [(0, False), (2, False), (1, True)])
+def test_a_number_of_brokers_is_assumed_beside_the_number_reported(reported: int, said: bool) -> None:
+    texts = status_texts(viewed(BalanceQuestion()), reported)
+    assert all("2 brokers assumed" in text for text in texts)
+    assert all((f"({reported} reported)" in text) is said for text in texts)

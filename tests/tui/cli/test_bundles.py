@@ -155,3 +155,8 @@ def test_topics_of_one_hash_are_reported(run: Run, tmp_path: Path) -> None:
     for words in (("forecast", "twins.json"), ("forecast", "--curve", "LARGEST", "twins.json")):
         ran = run(*words)
         assert ran.code == 0 and f"{twins[0]}, {twins[1]} have the same CRC-32" in ran.err, ran
+
+
+def test_without_a_bundle_the_hottest_one_is_split(run: Run) -> None:
+    assert run("split") == run("split", "HOT")
+    assert "0x40000000_0x80000000" in run("split").out

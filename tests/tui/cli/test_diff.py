@@ -130,6 +130,8 @@ def test_a_limit_that_holds_fails_the_run(run: Run, limit: str, code: int) -> No
     ran = run("diff", "rule:modulo", "rule:ring", "--fail-on", limit)
     assert ran.code == code
     assert (limit in ran.err) is bool(code)
+    if limit == "moved>10%":
+        assert "89 % (89 of 100), the limit is 10 %" in ran.err
 
 
 @pytest.mark.parametrize(

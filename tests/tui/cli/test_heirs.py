@@ -60,3 +60,9 @@ def test_who_is_not_there_is_refused_with_the_nearest_names(run: Run) -> None:
     assert ran.code == 2
     assert "billing-3" in ran.err
     assert run("heirs", "--all", "billing-3").code == 2
+
+
+def test_an_unknown_consumer_is_answered_with_the_nearest_and_how_many_more_there_are(run: Run) -> None:
+    ran = run("heirs", "billing-99")
+    assert ran.code == 2
+    assert ran.err.count("'billing-") == 6 and "and 5 more" in ran.err  # the one that was asked for, and five of ten

@@ -243,7 +243,7 @@ def test_what_cannot_be_used_ends_with_2_and_a_sentence(run: Run, words: list[st
 
 def test_an_unknown_namespace_is_refused_with_the_known_ones(run: Run, answers: Answers) -> None:
     ran = run("lint", str(answers(["c"], PARTITIONS)), "--namespace", "t/m")
-    assert (ran.code, "there is t/n" in ran.err) == (2, True)
+    assert (ran.code, "there is 't/n'" in ran.err) == (2, True)
 
 
 def test_an_empty_folder_and_a_folder_of_other_files_are_reported(run: Run, tmp_path: Path) -> None:

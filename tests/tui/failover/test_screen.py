@@ -32,8 +32,8 @@ def names(app: RingsideApp) -> list[str]:
 def test_first_screen_says_what_is_seen_and_which_key_to_press() -> None:
     screen = after_keys(app_of())
     assert (
-        "billing-0 is active for all 12 partitions: partition index 0 mod 3 = 0. Press c to use the hash ring."
-        in screen
+        "billing-0 is active for all 12 partitions: each topic has one, and index 0 mod 3 = 0. Press c to use the hash"
+        " ring." in screen
     )
     assert "modulo: partition index mod 3" in screen
 
@@ -226,7 +226,7 @@ def test_f_explains_the_busiest_topic_of_the_selected_consumer() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert main_screen(app).topic == ""
-        assert "consumers (3)" in text_of(app)
+        assert "[2] 3 consumers" in text_of(app)
 
     run(app, story)
 
@@ -488,10 +488,10 @@ def test_digits_focus_panels_and_z_zooms_one() -> None:
         await pilot.press("1", "z")
         await pilot.pause()
         assert screen.query_one("#ring").size.width > 110
-        assert "consumers (3)" not in text_of(app)
+        assert "[2] 3 consumers" not in text_of(app)
         await pilot.press("z")
         await pilot.pause()
-        assert "consumers (3)" in text_of(app)
+        assert "[2] 3 consumers" in text_of(app)
 
     run(app, story)
 

@@ -96,7 +96,7 @@ def test_the_dialog_of_a_new_consumer_judges_it_and_its_level() -> None:
         await pilot.press("a")
         await pilot.pause()
         label = app.screen.query_one("#verdict")
-        assert str(label.render()).startswith("same shares")
+        assert str(label.render()).startswith("similar shares")
         app.screen.query_one("#priority", Input).value = "3"
         await pilot.pause()
         assert "nothing moves" in str(label.render())

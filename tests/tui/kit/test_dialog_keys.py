@@ -25,9 +25,11 @@ from tests.tui.screens_under_test import run
 from tui.app import RingsideApp
 from tui.kit.footer import KeyFooter, key_hints_of_dialog
 from tui.kit.heirs_screen import FAILURE_SECONDS, HeirsScreen
+from tui.kit.help import HelpScreen
 from tui.kit.screens import RingsideModal
 from tui.kit.session import Session
 from tui.kit.side_ring import SideRing
+from tui.kit.table_screens import TableDialog
 
 
 def dialogs(above: type[RingsideModal[object]] = RingsideModal) -> Iterator[type[RingsideModal[object]]]:
@@ -59,12 +61,12 @@ def test_the_footer_and_the_palette_are_those_of_the_dialog() -> None:
             await pilot.pause()
             dialog = app.screen
             assert isinstance(dialog, HeirsScreen) and isinstance(dialog._shown, HeirsView)
-            assert shown(pilot) == ["a", "/", "y", "e", "esc"]
+            assert shown(pilot) == ["a", "/", "y", "e", "?", "esc"]
             assert next(iter(app.get_system_commands(dialog))).title == "All failures (a)"
             await pilot.click(KeyFooter, offset=(1, 0))
             await pilot.pause()
             assert isinstance(dialog._shown, LossesView)
-            assert shown(pilot) == ["enter", "space", "/", "y", "e", "esc"]
+            assert shown(pilot) == ["enter", "space", "/", "y", "e", "?", "esc"]
 
     asyncio.run(run())
 
@@ -102,3 +104,25 @@ def test_the_film_of_failures_shows_each_in_turn_and_stops_by_itself_or_by_the_k
     opened = embedded_default()
     timeline = Timeline.start(opened.state, opened.seed, opened.source)
     run(RingsideApp(Session(timeline), depth="truecolor"), story)
+
+
+@pytest.mark.parametrize("key", ["d", "h"])
+def test_a_question_mark_lists_the_keys_of_a_dialog_with_a_table(key: str) -> None:
+    async def run() -> None:
+        opened = embedded_default()
+        app = RingsideApp(Session(Timeline.start(opened.state, opened.seed, opened.source)), animate=False)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press(key)
+            await pilot.pause()
+            dialog = app.screen
+            assert isinstance(dialog, TableDialog)
+            await pilot.press("question_mark")
+            await pilot.pause()
+            assert isinstance(app.screen, HelpScreen)
+            [(_, own), (_, of_table)] = app.screen._groups
+            assert {"e", "/", "?"} <= {line.keys for line in own} and of_table
+            await pilot.press("escape")
+            await pilot.pause()
+            assert app.screen is dialog
+
+    asyncio.run(run())

@@ -145,6 +145,32 @@ def test_a_caption_is_about_the_state_that_the_script_made() -> None:
     run(app, story)
 
 
+@pytest.mark.parametrize("keys", ["left_square_bracket", "c", "home"])
+def test_a_step_of_ones_own_pauses_a_script_which_then_goes_on_where_it_was(keys: str) -> None:
+    app = app_for(script_of(STORY.replace("= 7", "= 2")))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = main_screen(app)
+        await pilot.press("space")
+        screen.playback.play_on(2.0)
+        await pilot.pause()
+        left = app.store.timeline
+        assert screen.playing and left.length == 1
+        await pilot.press("v")
+        await pilot.pause()
+        assert screen.playing  # a look is not a step
+        await pilot.press(keys)
+        await pilot.pause()
+        assert not screen.playing and app.store.timeline is not left
+        await pilot.press("space")
+        assert screen.playing and app.store.timeline is left
+        screen.playback.play_on(60.0)
+        await pilot.pause()
+        assert screen.playback.stage.failed_expectations == 0
+
+    run(app, story)
+
+
 @pytest.mark.parametrize("name", SHIPPED_SCRIPTS)
 def test_shipped_scripts_play_to_their_end_without_a_failure(name: str) -> None:
     script = shipped_script(name)

@@ -104,7 +104,7 @@ def test_the_hint_goes_with_the_state() -> None:
         "old": hint(app_of(cluster(release="3.0.0")).store.shown.failover_view),
         "one level": hint(app_of(cluster(priorities=(0, 1, 1))).store.shown.failover_view),
     }
-    assert said["index 0"].endswith("partition index 0 mod 3 = 0. Press c to use the hash ring.")
+    assert said["index 0"].endswith("each topic has one, and index 0 mod 3 = 0. Press c to use the hash ring.")
     assert said["all equal"].startswith("Partitions are dealt out by index.")
     assert said["nobody"].startswith("Nobody consumes")
     assert "no topics" in said["no topics"]
@@ -112,12 +112,20 @@ def test_the_hint_goes_with_the_state() -> None:
     assert "highest priority level" in said["one level"]
 
 
+@pytest.mark.parametrize(("flag", "said"), [("false", True), ("true", False)])
+def test_the_ring_of_topics_without_partitions_is_explained_where_the_flag_is_off(flag: str, said: bool) -> None:
+    state = cluster(topics=3, partitions=0)
+    with_flag = replace(state.settings, activeConsumerFailoverConsistentHashing=flag == "true")
+    view = app_of(replace(state, settings=with_flag)).store.shown.failover_view
+    assert ("without partitions" in hint(view)) is said
+
+
 def test_the_hint_never_says_index_0_of_other_partitions() -> None:
     """Partition 0 and 3 of 3 consumers go to the same one too, and not because the index is 0."""
     state = cluster(topics=1, partitions=4)
     topic = next(iter(state.topics.values()))
     text = hint(app_of(replace(state, topics={topic.name: replace(topic, partitions=1)})).store.shown.failover_view)
-    assert "partition index 0 mod 3 = 0" in text
+    assert "each topic has one, and index 0 mod 3 = 0" in text
     assert "index 0" not in hint(app_of(cluster(("a", "b"), topics=1, partitions=3)).store.shown.failover_view)
 
 

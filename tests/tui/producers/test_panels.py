@@ -42,13 +42,13 @@ def test_the_filter_lists_producers_by_name() -> None:
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("slash", *"some", "enter")
         await pilot.pause()
-        assert "2 producers (2 of 13)" in text_of(app)
+        assert "[2] 2 of 13 producers" in text_of(app)
         await pilot.press("j")
         await pilot.pause()
         assert producers_screen(app).selected == 12
         await pilot.press("escape")
         await pilot.pause()
-        assert "2 producers (13)" in text_of(app)
+        assert "[2] 13 producers" in text_of(app)
 
     run(app, story)
 
@@ -96,7 +96,7 @@ def test_time_goes_back_and_on() -> None:
         end = app.store.timeline.state
         await pilot.press("home")
         await pilot.pause()
-        assert "1 who has opened what: 10 x 24" in text_of(app)
+        assert "[1] who has opened what: 10 x 24" in text_of(app)
         await pilot.press("right_square_bracket", "right_curly_bracket")
         await pilot.pause()
         assert app.store.timeline.state == end and "13 x 28" in text_of(app)
@@ -135,9 +135,9 @@ def test_n_and_p_go_through_subscriptions_and_topics_with_producers() -> None:
             ("n", MainScreen, "[1/3 n p]"),
             ("n", KeysScreen, "[2/3 n p]"),
             ("n", ProducersScreen, "[3/3 n p]"),
-            ("p", KeysScreen, "1 slots"),
-            ("p", MainScreen, "1 hash ring"),
-            ("p", ProducersScreen, "1 who has opened what"),
+            ("p", KeysScreen, "[1] slots"),
+            ("p", MainScreen, "[1] hash ring"),
+            ("p", ProducersScreen, "[1] who has opened what"),
         ):
             await pilot.press(key)
             await pilot.pause()

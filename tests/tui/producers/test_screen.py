@@ -25,12 +25,12 @@ def test_the_first_screen_says_what_is_seen_and_which_key_to_press() -> None:
     screen = after_keys(producers_app())
     assert "4 producers have opened 4 of 48 pairs (8.3%). T sends by all" in screen
     for words in (
-        "1 who has opened what: 4 x 12",
-        "2 producers (4)",
-        "3 objects on brokers",
-        "4 statistics by position",
-        "5 events (1)",
-        "6 what happened",
+        "[1] who has opened what: 4 x 12",
+        "[2] 4 producers",
+        "[3] objects on brokers",
+        "[4] statistics by position",
+        "[5] events (1)",
+        "[6] what happened",
         "producers at each partition, at most",
         "lazy start",
     ):
@@ -255,10 +255,10 @@ def test_c_merges_statistics_by_name_and_back() -> None:
     app = producers_app(4, 12, "producer send all times 2")
 
     async def story(pilot: Pilot[int]) -> None:
-        assert "4 statistics by position" in text_of(app)
+        assert "[4] statistics by position" in text_of(app)
         await pilot.press("c")
         await pilot.pause()
-        assert "4 statistics by name: each entry is one producer" in text_of(app)
+        assert "[4] statistics by name: each entry is one producer" in text_of(app)
         await pilot.press("c")
         await pilot.pause()
         assert not app.store.timeline.state.settings.aggregatePublisherStatsByProducerName
@@ -271,10 +271,10 @@ def test_statistics_of_very_many_objects_are_added_up_only_when_asked_for() -> N
     app.store.submit_line("producer send all times 40")
 
     async def story(pilot: Pilot[int]) -> None:
-        assert "4 statistics (s adds them up)" in text_of(app)
+        assert "[4] statistics (s adds them up)" in text_of(app)
         await pilot.press("s")
         await pilot.pause()
-        assert "4 statistics by position:" in text_of(app)
+        assert "[4] statistics by position:" in text_of(app)
         assert app.focused is not None and app.focused.id == "merged"
 
     run(app, story)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from msgspec import structs
@@ -27,7 +28,7 @@ from engine.views.fleet.runs import result_at
 from tests import fleet_results
 from tests.tui.fleet_scenes import NAMES, NAMESPACE, imported, small_result
 from tui.sources import fleet_part
-from tui.sources.fleet_part import part_of
+from tui.sources.fleet_part import NO_REPORTS, part_of, with_reports
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 RECORDED = (
@@ -186,3 +187,23 @@ def test_a_subscription_of_a_huge_namespace_opens_with_its_own_topics(
     opened = open_fleet_part(part_of(result_at(folder), "", NAMESPACE, "orders"))
     assert list(opened.state.topics) == [f"persistent://{NAMESPACE}/keyed"]
     assert TOPICS_LEFT_OUT in {note.code for note in opened.notes}
+
+
+def test_a_part_comes_with_the_reports_that_were_kept_or_says_where_they_are(tmp_path: Path) -> None:
+    folder = result_at(small_result(tmp_path / "out"))
+    part = part_of(folder, "", NAMESPACE, "billing")
+    without = with_reports(part, folder, "", NAMESPACE)
+    assert (without.part, without.moments, [note.code for note in without.notes]) == (part, (), [NO_REPORTS])
+    topic = f"persistent://{NAMESPACE}/alone"
+    subscription = '{"type": "Failover", "unackedMessages": 7, "msgBacklog": 9}'
+    stats = f'{{"{topic}": {{"subscriptions": {{"billing": {subscription}}}}}}}'
+    answers = {"cluster": [""], "namespace": [NAMESPACE], "body": [stats.encode()], "file": ["east/orders-stats.json"]}
+    fleet_results.put_table(tmp_path / "out", "answers", pa.table(answers))
+    folder = result_at(tmp_path / "out")
+    reported = with_reports(part_of(folder, "", NAMESPACE, "billing"), folder, "", NAMESPACE)
+    [moment] = reported.moments
+    [facts] = moment.snapshot.topics.values()
+    assert [(seen.name, seen.unacked_messages, seen.msg_backlog_entries) for seen in facts.subscriptions] == [
+        ("billing", 7, 9)
+    ]
+    assert reported.notes == ()

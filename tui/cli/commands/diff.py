@@ -15,6 +15,7 @@ from engine.names import refuse_namespace
 from tui.cli.limits import code_under, limits_of
 from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, max_input_option
 from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.plain import nearest
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
@@ -127,9 +128,9 @@ def _as_namespaces(mine: Session, theirs: Session, given: Mapping[str, str]) -> 
     ours, others = (topics_by_namespace(one).keys() | one.bundles.keys() for one in (before, after))
     for old, new in given.items():
         if old not in ours:
-            raise InputError(f"--as: A has no namespace {old}; there is {', '.join(sorted(ours)[:8])}")
+            raise InputError(f"--as: A has no namespace {old}; there is {nearest(old, sorted(ours))}")
         if new != old and new not in others:
-            raise InputError(f"--as: B has no namespace {new}; there is {', '.join(sorted(others)[:8])}")
+            raise InputError(f"--as: B has no namespace {new}; there is {nearest(new, sorted(others))}")
         if new != old and new in ours:
             raise InputError(f"--as: A has a namespace {new} itself, which is compared with that of B")
     found = {**paired_namespaces(before, after), **given}

@@ -13,7 +13,7 @@ from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import bytes_per_sec, in_out_rate, safe_name
+from tui.kit.wording import BUSIEST, bytes_per_sec, in_out_rate, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -282,6 +282,7 @@ def _loops(view: BalanceView) -> Iterator[str]:
 
 
 def _occupancy(view: BalanceView) -> Iterator[str]:
+    from engine.bundles.sizing import EVEN_ENOUGH
     from engine.views.bundles.words import assumed_text
     from tui.bundles.words import occupancy_texts
 
@@ -289,4 +290,8 @@ def _occupancy(view: BalanceView) -> Iterator[str]:
         if text:
             yield from wrapped(text)
     if view.needed.problem is None:
-        yield from wrapped(f"{counted(view.needed.bundles, 'bundle')} would keep the brokers even")
+        brokers = counted(view.question.brokers, "broker")
+        yield from wrapped(
+            f"{counted(view.needed.bundles, 'bundle')} would do for {brokers} ({BUSIEST} up to {EVEN_ENOUGH:g}); there"
+            f" {'is' if view.bundles == 1 else 'are'} {view.bundles:,}"
+        )

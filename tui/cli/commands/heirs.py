@@ -13,7 +13,7 @@ from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, say_problems, write_out, write_page
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import Align, nearest, table, wrapped
 from tui.kit.wording import (
     BUSIEST,
     BUSIEST_SHORT,
@@ -150,8 +150,6 @@ def _path_and_names(words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]
 
 def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
     """The ids of consumers by name; of namesakes those that connected first. Raises ``InputError``."""
-    import difflib
-
     from engine.cluster.state import consumers_of
 
     consumers = consumers_of(session.timeline.state, key)
@@ -159,9 +157,8 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
     for name in names:
         matching = [number for number, known in consumers if known == name and number not in ids]
         if not matching:
-            near = difflib.get_close_matches(name, [known for _, known in consumers], n=3)
-            hint = f"; there is {', '.join(map(repr, near))}" if near else ""
-            raise InputError(f"{key or 'this state'} has no consumer {name!r}{hint}")
+            known_names = [known for _, known in consumers]
+            raise InputError(f"{key or 'this state'} has no consumer {name!r}; there is {nearest(name, known_names)}")
         ids.append(matching[0])
     return tuple(ids)
 
@@ -169,11 +166,11 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
 def heirs_lines(view: HeirsView, top: int) -> Iterator[str]:
     """The verdict, who gets more, and what goes to whom, busiest first."""
     from tui.cli.printers.differences import handover_lines
-    from tui.kit.verdict_words import verdict_text
+    from tui.kit.verdict_words import loss_text
 
     names = ", ".join(map(safe_name, view.gone))
     yield from wrapped(f"{safe_name(view.subscription)}: if {names} {'goes' if len(view.gone) == 1 else 'go'}")
-    yield from wrapped(verdict_text(view.verdict, view.noun), first="  ", rest="    ")
+    yield from wrapped(loss_text(view.verdict, view.heirs, view.noun), first="  ", rest="    ")
     yield ""
     yield from _heirs(view.heirs, view.noun, top)
     if view.rows:
@@ -233,7 +230,7 @@ def losses_lines(view: LossesView, top: int) -> Iterator[str]:
     ]
     rows += [
         (
-            judgement_word(row.judgement, row.moved),
+            judgement_word(row.judgement, row.moved, lost=bool(row.items)),
             safe_name(row.name),
             f"{row.items:,}",
             f"{row.moved:,}",

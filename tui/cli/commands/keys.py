@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +12,7 @@ from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, SharingChoice, known_key_options, sharing_options
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, write_out, write_page
+from tui.cli.plain import nearest
 from tui.cli.producer_options import RoutingChoice, routing_options
 
 if TYPE_CHECKING:
@@ -98,5 +98,4 @@ def _consumer_named(who: Sharing, wanted: str) -> Consumer:
         ids = ", ".join(f"#{match.consumer_id}" for match in matches[:8]) + (", ..." if len(matches) > 8 else "")
         raise InputError(f"--of: {len(matches)} consumers are named {wanted!r}; name one of {ids}")
     names = [consumer.name for consumer in consumers]
-    near = get_close_matches(wanted[:100], names[:10_000], n=3) or names[:5]
-    raise InputError(f"--of: no consumer is named {wanted[:100]!r}; there is {', '.join(map(repr, near))}")
+    raise InputError(f"--of: no consumer is named {wanted[:100]!r}; there is {nearest(wanted, names)}")

@@ -24,6 +24,7 @@ from tui.cli.options import (
     setting_option,
 )
 from tui.cli.output import json_text, say, say_problems, write_out, write_page
+from tui.cli.plain import nearest
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 if TYPE_CHECKING:
@@ -304,10 +305,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
 
 
 def _require(namespace: str | None, known: Sequence[str] | Any) -> None:
-    from difflib import get_close_matches
-
     if namespace is not None and namespace not in known:
-        near = get_close_matches(namespace, list(known), n=3) or list(known)[:5]
         raise InputError(
-            f"--namespace: the answers have nothing about {namespace!r}; there is {', '.join(near) or 'none'}"
+            f"--namespace: the answers have nothing about {namespace!r}; there is {nearest(namespace, known)}"
         )

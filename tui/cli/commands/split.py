@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -13,7 +14,7 @@ from engine.text import counted, visible
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, write_out, write_page
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import Align, nearest, table, wrapped
 from tui.kit.wording import bytes_per_sec, in_out_rate, percent, quantity, safe_name
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
     from engine.views.failover.splits import SplitOption, SplitPreviewView
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
+HOTTEST: Final = "HOT"
 _HEADING: Final = ("bundle", "topics", "in+out/s", "B/s", "of rate")
 
 
 @click.command("split")
-@click.argument("bundle")
+@click.argument("bundle", required=False, default=HOTTEST)
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--algorithm", metavar="NAME", help="Show this one only.")
 @click.option("--positions", metavar="N,N", help="For specified_positions_divide: hash values, decimal or 0x.")
@@ -49,13 +51,15 @@ def split_command(
 ) -> int:
     """Show where each algorithm would cut BUNDLE, what is on either side, and the request that does it.
 
-    BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
+    BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT (the default), or tenant/namespace/RANGE.
 
     Example: ringside split HOT dump/ --namespace shop/orders
     """
     from engine.views.failover.splits import split_preview
     from tui.cli.session import answers_of
 
+    if path is None and Path(bundle).exists():
+        bundle, path = HOTTEST, bundle
     session = answers_of(path, what_if)
     state = session.timeline.state
     owner, range_text = _bundle(bundle, namespace, session.timeline)
@@ -87,7 +91,7 @@ def _bundles_listed(state: ClusterState, namespace: str, *, shown: int = 8) -> s
     """The bundles that can be named instead."""
     known = state.namespaces.get(namespace)
     if known is None:
-        return f"; there is {', '.join(sorted(state.namespaces)[:shown])}"
+        return f"; there is {nearest(namespace, sorted(state.namespaces))}"
     ranges = [f"0x{lower:08x}_0x{upper:08x}" for lower, upper in pairwise(known.boundaries)]
     more = " ..." if len(ranges) > shown else ""
     return f"; its bundles: {', '.join(ranges[:shown])}{more}, or LARGEST, or HOT"

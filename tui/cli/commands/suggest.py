@@ -13,7 +13,7 @@ from engine.text import counted
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, say_problems, write_out, write_page
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import Align, nearest, table, wrapped
 from tui.kit.wording import percent, quantity, safe_name
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def suggest_bundles(
     owner = namespace_of(namespace, session.timeline)
     if owner not in state.namespaces:
         raise InputError(
-            f"--namespace: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}"
+            f"--namespace: no namespace {owner!r} here; there is {nearest(owner, sorted(state.namespaces))}"
         )
     loads = topic_loads(state, owner)
     names = [topic.name for topic in loads]

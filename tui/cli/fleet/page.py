@@ -71,6 +71,7 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     modes = [
         (row.mode + (" *" if row.in_force else ""), _ratio(row.worst_max_over_mean), _verdicts(row.verdicts))
         for row in summary.key_modes
+        if row.worst_max_over_mean is not None or row.verdicts
     ]  # fmt: skip
     yield _block("Key_Shared, by mode (* in force)", ("mode", f"worst {BUSIEST_SHORT}", "why"), modes, "<><")
     subscriptions = [
@@ -259,7 +260,7 @@ def _conditions(figures: Figures, conditions: Sequence[Condition]) -> Iterator[_
         if value is None:
             yield "fleet.conditions", condition.text, "no job of this run counted it", "error"
         else:
-            reason = f"it is {value:,.4g}" if condition.is_met(figures) else ""
+            reason = condition.measured(figures) if condition.is_met(figures) else ""
             yield "fleet.conditions", condition.text, reason, "failure"
 
 

@@ -117,12 +117,14 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     from engine.cluster.timeline import Timeline
     from engine.scenarios.opening import open_fleet_part
     from tui.kit.session import Session
-    from tui.sources.fleet_part import part_of
+    from tui.sources.fleet_part import part_of, with_reports
 
     if chosen.topic.startswith(TOPIC_SCHEME):
         return _scalable_session(target, chosen)
     where = chosen.cluster, chosen.namespace, chosen.subscription
-    opened = open_fleet_part(part_of(target, *where, listed_flag=chosen.listed_flag))
+    part = part_of(target, *where, listed_flag=chosen.listed_flag)
+    reported = with_reports(part, target, chosen.cluster, chosen.namespace)
+    opened = open_fleet_part(reported.part)
     state = opened.state
     names = [
         *(subscription.name for subscription in state.subscriptions),
@@ -130,9 +132,15 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     ]
     shown = names.index(chosen.first) if chosen.first in names else 0
     topic = partitioned_name(chosen.topic) if partition_index(chosen.topic) >= 0 else chosen.topic
-    of_topic = (at for at, subscription in enumerate(state.subscriptions) if topic in subscription.topics)
+    read = [
+        *(subscription.topics for subscription in state.subscriptions),
+        *(key_subscription.topics for key_subscription in state.key_subscriptions),
+    ]
+    of_topic = (at for at, topics in enumerate(read) if topic in topics)
     shown = next(of_topic, shown) if chosen.subscription else shown
-    return Session(Timeline.start(state, opened.seed, opened.source), shown, opened.problems, opened.notes)
+    timeline = Timeline.start(state, opened.seed, opened.source)
+    notes = (*opened.notes, *reported.notes)
+    return Session(timeline, shown, opened.problems, notes, seen=reported.moments, is_chosen=True)
 
 
 def _scalable_session(target: ResultFolder, chosen: Chosen) -> Session:

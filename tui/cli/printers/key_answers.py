@@ -267,7 +267,9 @@ def spread_lines(who: Sharing, luck: Luck, partitions: PartitionsView | None = N
             lines += _labelled("", f"{counted(luck.ownerless_keys, 'known key')} in them")
     lines += _labelled("luck", luck_sentence(luck))
     if luck.keys:
-        lines += _labelled("verdict", verdict_text(VERDICTS[luck.verdict]))
+        lines += _labelled(
+            "by chance", verdict_text(VERDICTS[luck.verdict], unusual=luck.busiest_keys > luck.busiest_high)
+        )
     if partitions is not None:
         lines += ["", *partition_lines(partitions)]
     return [*lines, *reported_lines(who.reported, _reported_rows(who))]

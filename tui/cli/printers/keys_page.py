@@ -153,7 +153,7 @@ def _gaps(view: KeysView) -> Iterator[str]:
     for row in view.gaps[:SHOWN]:
         more = ", ..." if len(row.keys) > 5 else ""
         keys = f", keys {', '.join(map(_key, row.keys[:5]))}{more}" if row.keys else ""
-        waiting = f"{counted(row.waiting, 'message')} wait{'s' if row.waiting == 1 else ''}" if row.waiting else ""
+        waiting = counted(row.waiting, "message", "waits", "wait") if row.waiting else ""
         slots = counted(row.end - row.start + 1, "slot")
         text = f"{row.start:,}-{row.end:,}: {slots}{', ' if waiting else ''}{waiting}{keys}"
         yield from wrapped(text, first="  ", rest="    ")
