@@ -6,6 +6,7 @@ other spellings, in YAML, in lines of settings or of names.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -422,10 +423,26 @@ def _about(topic: str) -> AdminRequest | None:
     return AdminRequest("GET", "", name.complete, name.namespace)
 
 
+def _without_doubt(data: bytes) -> bytes:
+    """Members without braces, without those that come again with another value: lines of ``grep`` do not say whose."""
+
+    def certain(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        first: dict[str, object] = {}
+        unsure = {name for name, value in pairs if first.setdefault(name, value) != value}
+        return {name: value for name, value in first.items() if name not in unsure}
+
+    try:
+        return msgspec.json.encode(json.loads(data, object_pairs_hook=certain))
+    except (ValueError, RecursionError):
+        return data
+
+
 def _answer_of(document: Document, name: str, source: str) -> tuple[Answer, list[Problem]]:
     """One answer of a text, with what was mended and what is missing in it."""
+    from engine.reading.lenient import Mend
+
     problems: list[Problem] = []
-    data = document.data
+    data = document.data if Mend.BRACES.value not in document.mended else _without_doubt(document.data)
     if document.mended:
         reason = f"was mended: {document.mended}"
         problems.append(Problem(source, "$", reason, "save it as the tool prints it", document.line))

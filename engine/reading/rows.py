@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from engine.names import NAMELESS
@@ -54,6 +55,7 @@ _NO_HEADING: Final = re.compile(r"[\d=:]")
 _PAIR: Final = re.compile(r"([A-Za-z_]\w{0,60})[ \t]{0,3}[=:][ \t]{0,3}(\S{1,700})")
 _WORD: Final = re.compile(r"[A-Za-z]\w*")
 _MOST_ROWS: Final = 100_000
+_MOST_MOMENTS: Final = 200
 
 Row = dict[str, Any]
 """Values by member; ``topic`` and ``subscription`` are names, ``consumers`` a number."""
@@ -124,9 +126,10 @@ def statistics_of_rows(
     [{'persistent://t/n/x': {'subscriptions': {'unnamed': {'msgBacklog': 7, 'consumers': []}}}}]
     """
     made = made_by(text)
-    rows = [*_of_values(values, made)] or [*_of_lines(text.splitlines(), made)]
+    rows = [*islice(_of_values(values, made), _MOST_ROWS)]
+    rows = rows or [*islice(_of_lines(text.splitlines(), made), _MOST_ROWS)]
     is_made = made != Made()
-    rows = [row for row in rows[:_MOST_ROWS] if not _PROOF.isdisjoint(row) and (is_made or _is_sure(row))]
+    rows = [row for row in rows if not _PROOF.isdisjoint(row) and (is_made or _is_sure(row))]
     moments: list[dict[str, Any]] = []
     seen: set[tuple[str, str, object]] = set()
     for number, row in enumerate(rows, 1):
@@ -147,7 +150,7 @@ def statistics_of_rows(
             members |= {**row, "consumers": []} if count in (0, []) else row
         if members.get("consumers") != []:
             members.setdefault("type", UNKNOWN_TYPE)
-    return moments, len(rows)
+    return moments[-_MOST_MOMENTS:], len(rows)
 
 
 def _is_sure(row: Row) -> bool:
@@ -242,7 +245,10 @@ def _cells(line: str, expected: int) -> list[str]:
             return [cell.strip() for cell in text.strip(border).split(border)]
     for separator in ("\t", ";", ","):
         if separator in text and text.count(separator) >= max(1, expected - 1):
-            return [cell.strip() for cell in next(csv.reader([text], delimiter=separator))]
+            try:
+                return [cell.strip() for cell in next(csv.reader([text], delimiter=separator))]
+            except csv.Error:  # a cell longer than csv takes
+                return [cell.strip() for cell in text.split(separator)]
     wide = re.split(r"\s{2,}", text)
     return wide if len(wide) == expected or (not expected and len(wide) > 2) else text.split()
 

@@ -156,3 +156,23 @@ def test_an_analysis_of_a_backlog_is_named(run: Run, tmp_path: Path) -> None:
     ran = run("why", "a.json")
     assert ran.code == 2
     assert "70 messages in 7 entries" in ran.err
+
+
+def test_lines_that_grep_took_out_say_only_what_comes_once(run: Run, tmp_path: Path) -> None:
+    """Of 2,000, 900 and 1,100 unacknowledged nothing says which one is the subscription's."""
+    lines = ['"msgBacklog" : 70,', '"unackedMessages" : 2000,', '"type" : "Shared",', '"unackedMessages" : 900,',
+             '"availablePermits" : 0,', '"unackedMessages" : 1100,', '"availablePermits" : 0,']  # fmt: skip
+    text = rows(ONE.removesuffix("jq ") + "egrep 'msgBacklog|unacked|type|availablePermits'", *lines)
+    first = first_of(run, tmp_path, text)["causes"][0]
+    assert (first["id"], first["numbers"]) == ("not_reported", {"backlog": 70})
+
+
+def test_rows_and_moments_are_bounded() -> None:
+    moments, count = statistics_of_rows("topic backlog\n" + f"{T0} 7\n" * 100_100, [])
+    assert (count, len(moments)) == (100_000, 200)
+
+
+def test_a_cell_longer_than_csv_takes_costs_no_other_row(run: Run, tmp_path: Path) -> None:
+    text = rows("topic,subscription,type,msgBacklog,consumers", f"{T0},lane,Shared,70,0", f"{T1},{'x' * 140_000},,0,2")
+    row = first_of(run, tmp_path, text)
+    assert (row["subscription"], row["causes"][0]["id"]) == ("lane", "no_consumers")

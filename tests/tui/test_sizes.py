@@ -98,7 +98,7 @@ def test_the_main_things_are_visible_at_every_size(size: tuple[int, int]) -> Non
     screen = after_keys(app_of(), size=size)
     for words in (
         "[1] hash ring",
-        "[2] consumers",
+        "[2] 3 consumers",
         "[3] bundles",
         "[4] events",
         "modulo",

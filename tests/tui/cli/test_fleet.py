@@ -216,7 +216,7 @@ def test_a_report_is_written_for_a_build_server_and_for_a_scraper(
     ran = run("fleet", "report", "in", "out", "--junit", "out.xml", "--openmetrics", "out.txt", *words)
     assert ran.code == 1
     for condition in conditions:
-        assert (f"{condition} is met" in ran.err) is (condition not in ("idle>1", "disagreement>0"))
+        assert (f"report: {condition}: " in ran.err) is (condition not in ("idle>1", "disagreement>0"))
     suite = ElementTree.parse(tmp_path / "out.xml").getroot()
     cases = {case.attrib["name"]: case for case in suite.iter("testcase")}
     failed = {name for name, case in cases.items() if case.find("failure") is not None}

@@ -185,3 +185,13 @@ def test_an_option_about_a_cluster_is_refused_for_a_file_by_the_name_that_was_ty
     ran = run(command, "stats.json", option.opts[0], *(() if option.is_flag else value))
     assert ran.code == 2
     assert f"Error: {option.opts[0]} is for a running cluster" in ran.err
+
+
+def test_by_which_release_it_was_judged_is_one_line_and_whole_with_what_was_ruled_out(run: Run) -> None:
+    short, whole = (
+        run("why", str(Path(__file__).parents[3] / "docs" / "examples" / "stuck"), *words).out.splitlines()
+        for words in ((), ("--ruled-out",))
+    )
+    assert [line.startswith("Judged as Pulsar 4.2") for line in short].count(True) == 1
+    assert len(next(line for line in short if "Judged as" in line)) <= 80
+    assert not any("Judged as" in line for line in whole) and any("by its answers" in line for line in whole)

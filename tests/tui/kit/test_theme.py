@@ -40,7 +40,7 @@ def test_a_built_in_theme_works_too(name: str) -> None:
     async def story(pilot: Pilot[int]) -> None:
         app.theme = name
         await pilot.pause()
-        assert "[2] consumers" in text_of(app)
+        assert "[2] 3 consumers" in text_of(app)
         assert main_screen(app).colours.theme == ("dark" if BUILTIN_THEMES[name].dark else "light")
 
     run(app, story)

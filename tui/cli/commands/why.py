@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine.admin.moments import Moment
+    from engine.diagnosis.release import ReleaseSeen
     from tui.sources.cluster.source import Source
 
 _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
@@ -219,13 +220,22 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
         yield from table([(f"  {other.id}", safe_name(other.why)) for other in diagnosis.ruled_out], ("<", "<"))
     if diagnosis.release.text and diagnosis.subscription:
         yield ""
-        yield from wrapped(diagnosis.release.text + " (--pulsar names another).")
+        yield from _release_lines(diagnosis.release, in_full=in_full)
     if diagnosis.moments == 1 and whose != "answers about":
         yield ""
         yield "One moment alone does not show what has stopped: take a second dump some seconds later."
     if others:
         yield ""
         yield f"{counted(others, 'other subscription')}: --all lists them, worst first."
+
+
+def _release_lines(release: ReleaseSeen, *, in_full: bool) -> Iterator[str]:
+    """By which rules it was judged: one line, and in full how they are known."""
+    if in_full:
+        yield from wrapped(f"{release.text} (--pulsar names another).")
+    else:
+        known_by = ": no answer has the release" if release.inferred is None else ", which the answers look like"
+        yield f"Judged as Pulsar {release.behaviour.label}{known_by} (--pulsar names another)."
 
 
 def cause_lines(cause: Cause) -> Iterator[str]:
