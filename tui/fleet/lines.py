@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,13 +10,14 @@ from rich.console import Group
 from rich.text import Text
 
 from engine.text import counted
+from engine.views.fleet.runs import Trend
 from engine.views.fleet.summary import unknown_of
 from themes.palettes import Palette, Rgb, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.colour import mix
 from tui.drawing.glyphs import glyphs_of
-from tui.fleet.columns import MANY_TIMES, FleetList, Placed, severity_style
-from tui.fleet.words import about_row, wrapped
+from tui.fleet.columns import MANY_TIMES, NAMESPACES, FleetList, Placed, severity_style
+from tui.fleet.words import about_row, trend_text, wrapped
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.wording import at_least, fit, quantity, safe_name
 from tui.sources.fleet_histogram import Histogram, Spread
@@ -173,6 +174,7 @@ class FleetSpread(PlainStatic):
         self._ascii_only = ascii_only
         self._shown: FleetList | None = None
         self._listing: Spread | None = None
+        self._trends: Mapping[tuple[str, str], Trend] = {}
         self._marked = 0
         self._high = _BARS_HIGH[-1][1]
         self._column = ""
@@ -186,9 +188,9 @@ class FleetSpread(PlainStatic):
         self._set_height()
         self._draw_bars()
 
-    def show(self, shown: FleetList, listing: Spread) -> None:
+    def show(self, shown: FleetList, listing: Spread, trends: Mapping[tuple[str, str], Trend]) -> None:
         """Show how rows are spread over the column they are sorted by, or over the heat."""
-        self._shown, self._listing = shown, listing
+        self._shown, self._listing, self._trends = shown, listing, trends
         numbers = {column.name: column.kind for column in shown.columns if column.is_number}
         by = listing.sorted_by if listing.sorted_by in numbers else shown.heat
         self._column, self._kind = by, numbers.get(by, "")
@@ -201,9 +203,12 @@ class FleetSpread(PlainStatic):
             self.styles.height = high
 
     def _lines(self) -> int:
-        """A panel of words alone gets one line more."""
-        whole = ABOUT_LINES + self._high + 1
-        return whole if self._shown is None or self._shown.heat else whole + 1
+        """A panel of words alone gets one line more, and so does one with trends."""
+        return self._about_lines + self._high + 1 + (self._shown is not None and not self._shown.heat)
+
+    @property
+    def _about_lines(self) -> int:
+        return ABOUT_LINES + bool(self._shown is not None and self._shown.table == NAMESPACES.table and self._trends)
 
     def mark(self, index: int) -> None:
         """Describe the row under the cursor, and mark its bar."""
@@ -233,13 +238,24 @@ class FleetSpread(PlainStatic):
             set_subtitle(self, f"tallest bar: {tallest:,} (heights by square root)" if tallest else "")
         self._draw()
 
+    def _trend_of(self, row: Mapping[str, Any]) -> Iterator[str]:
+        """How the tenant of a namespace changed over the runs, or its cluster."""
+        if self._about_lines == ABOUT_LINES:
+            return
+        cluster, tenant = row["cluster"] or "", row["namespace"].partition("/")[0]
+        trend = self._trends.get((cluster, tenant)) or self._trends.get((cluster, ""))
+        if trend is not None:
+            yield trend_text(trend, glyphs_of(self._ascii_only).levels)
+
     def _draw(self) -> None:
         shown, listing = self._shown, self._listing
         if shown is None or listing is None:
             return
         row = listing.row(self._marked) if 0 <= self._marked < len(listing) else None
-        height = ABOUT_LINES if self._spread is not None else self._lines()
-        about = wrapped(about_row(shown, row), self.content_size.width, height) if row is not None else []
+        height = self._about_lines if self._spread is not None else self._lines()
+        width, trend = self.content_size.width, [*self._trend_of(row)] if row is not None else []
+        about = wrapped(about_row(shown, row), width, height - len(trend)) if row is not None else []
+        about += wrapped(trend, width, 1)
         lines = [Text(line, no_wrap=True) for line in (*about, *[""] * (height - len(about)))]
         if self._spread is not None:
             at = self._spread.bar_of(row[self._column]) if row is not None else None

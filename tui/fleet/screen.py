@@ -176,7 +176,7 @@ class FleetScreen(RingsideScreen[None]):
         )
         table.cursor = cursor
         spread = self.query_one(FleetSpread)
-        spread.show(shown, listing)
+        spread.show(shown, listing, self._results.trends)
         spread.mark(table.cursor)
         self._write_titles()
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from engine.keyshared.luck import Verdict
 from engine.text import counted
+from engine.views.fleet.runs import Trend, growth
 from engine.views.fleet.summary import FleetSummary, unknown_of
 from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import (
@@ -27,7 +28,7 @@ from tui.fleet.columns import (
 )
 from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
-from tui.kit.wording import at_least, in_out_rate, out_rate, quantity, safe_name
+from tui.kit.wording import at_least, in_out_rate, out_rate, quantity, safe_name, sparkline
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
@@ -140,6 +141,29 @@ def _counts(
 
 def _number(value: int, brief: int) -> str:
     return quantity(value) if brief else f"{value:,}"
+
+
+MEASURE_NAMES: Final = ("topics", "in/s", "out/s", "stored bytes", "backlog bytes")
+"""The measures of trends, as people call them."""
+
+
+def measure_text(values: Sequence[float | None], lacking: Sequence[int]) -> str:
+    """The last of the values of each run with its growth since the first, where neither lacks a topic's number."""
+    last = at_least(quantity(values[-1]), lacking[-1])
+    change = growth([value if not unknown else None for value, unknown in zip(values, lacking, strict=True)])
+    return last if change is None else f"{last} {change:+.0%}"
+
+
+def trend_text(trend: Trend, levels: str) -> str:
+    """How a tenant or a cluster changed over the runs; ``levels`` are the signs of a sparkline."""
+    who = f"tenant {safe_name(trend.tenant)}" if trend.tenant else f"cluster {safe_name(trend.cluster)}"
+    measures = zip(MEASURE_NAMES, trend.values, trend.lacking, strict=True)
+    pieces = (
+        f"{name} {measure_text(values, lacking)} {sparkline(values, levels).strip()}".rstrip()
+        for name, values, lacking in measures
+        if values[-1] is not None
+    )
+    return f"{who}, {counted(len(trend.values[0]), 'run')}: {', '.join(pieces)}"
 
 
 def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, Final
 
 from engine.errors import InputError
-from engine.views.fleet.runs import ResultFolder, history_of
+from engine.views.fleet.runs import ResultFolder, Trend, history_of, trends_of
 from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
 from tui.sources.fleet_listing import Columns, Listing, whole
 from tui.sources.fleet_tables import empty_table, read_table
@@ -71,10 +71,18 @@ class FleetResults:
             self.complaint = str(error)
 
     @cached_property
+    def _history(self) -> list[FleetSummary]:
+        """Each run up to this one, by moment; of a folder of this machine, which is quick to read."""
+        return history_of(self.folder) if isinstance(self.folder.root, Path) else []
+
+    @property
     def topics_over_runs(self) -> tuple[int, ...]:
-        """The topics of each run up to this one, by moment; of a folder of this machine, which is quick to read."""
-        history = history_of(self.folder) if isinstance(self.folder.root, Path) else []
-        return tuple(summary.totals.topics for summary in history)
+        return tuple(summary.totals.topics for summary in self._history)
+
+    @cached_property
+    def trends(self) -> Mapping[tuple[str, str], Trend]:
+        """How clusters and tenants changed over the runs, by cluster and tenant ("" for the whole cluster)."""
+        return {(trend.cluster, trend.tenant): trend for trend in trends_of(self._history)}
 
     @property
     def name(self) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from engine.views.fleet.runs import result_at
-from engine.views.fleet.summary import Agreement, summary_text
+from engine.views.fleet.summary import Agreement, GroupTotals, summary_text
 from pipeline import schemas
 from tests import fleet_results
 from tests.tui import fleet_scenes
@@ -89,6 +90,24 @@ def test_the_first_screen_tells_the_fleet_the_worst_and_the_keys(folder: Path, s
     assert "busiest÷avg of 3 subscriptions, 1 without a number" in result and "the worst first" in result
     assert "the busiest has 2.50 times" in " ".join(result.replace("│", " ").split())
     assert all(words in lines[-1] for words in ("enter Open", "/ Filter", "s Sort", "e Export", "? Help", "q Quit"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_namespace_says_how_its_tenant_changed_over_the_runs(folder: Path, size: tuple[int, int]) -> None:
+    tenant = GroupTotals("", NAMESPACE.partition("/")[0], 10, 4.0, None, 1_000, 7)
+    for run_id, day, group in (
+        ("earlier", 1, tenant),
+        (fleet_results.RUN, 2, replace(tenant, topics=15, msg_rate_in=6.0, unknown={"storage_size_bytes": 2})),
+    ):
+        moment = datetime(2026, 11, day, tzinfo=UTC)
+        summary = replace(SUMMARY, groups=(group,), snapshot_time=moment.isoformat())
+        fleet_results.put_document(folder, "summary.json", summary_text(summary), run_id)
+        fleet_results.put_moment(folder, moment, run_id)
+    shown = " ".join(play(app_on(folder), "2", size=size).replace("│", " ").split())
+    assert f"tenant {tenant.tenant}, 2 runs: topics 15 +50% ▅█, in/s 6" in shown
+    assert "over the runs" not in shown and "runs: topics" not in play(app_on(folder), "1", size=size)
+    if size[0] > 80:
+        assert "in/s 6 +50% ▅█, stored bytes 1.0k+ ██, backlog bytes 7 +0% ██" in shown, "out/s is unknown"
 
 
 @pytest.mark.parametrize("size", SIZES)

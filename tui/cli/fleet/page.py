@@ -9,10 +9,11 @@ from xml.etree import ElementTree as Xml
 
 from engine.lint.model import severity_of
 from engine.text import counted, visible
-from engine.views.fleet.runs import MEASURES, Trend, growth
+from engine.views.fleet.runs import MEASURES, Trend
 from engine.views.fleet.summary import Agreement, ClusterRules, FleetSummary, FleetTotals, PolicyTotals
 from tui.cli.plain import Align, table
-from tui.kit.wording import BUSIEST_SHORT, ONE_CLUSTER, UNKNOWN, at_least, quantity, safe_name, sparkline
+from tui.fleet.words import MEASURE_NAMES, measure_text
+from tui.kit.wording import BUSIEST_SHORT, ONE_CLUSTER, UNKNOWN, at_least, safe_name, sparkline
 
 if TYPE_CHECKING:
     from engine.views.fleet.conditions import Condition, Figures
@@ -35,19 +36,13 @@ def trend_lines(trends: Sequence[Trend], shown: int = SHOWN) -> list[str]:
     rows = [
         (_in(trend.cluster, safe_name(trend.tenant)) if trend.tenant else _folder(trend.cluster),
          *(cell for values, lacking in zip(trend.values, trend.lacking, strict=True)
-           for cell in (_trend_text(values, lacking), sparkline(values))))
+           for cell in (measure_text(values, lacking), sparkline(values))))
         for trend in trends[:shown]
     ]  # fmt: skip
-    heads = ("cluster or tenant", "topics", "", "in/s", "", "out/s", "", "stored bytes", "", "backlog bytes", "")
+    heads = ("cluster or tenant", *(cell for name in MEASURE_NAMES for cell in (name, "")))
     runs = len(trends[0].values[0]) if trends else 0
     more = [f"  and {len(trends) - shown:,} more"] if len(trends) > shown else []
     return [*_block(f"Over {runs:,} runs", heads, rows, "<" + "><" * len(MEASURES))[:-1], *more, ""] if rows else []
-
-
-def _trend_text(values: Sequence[float | None], lacking: Sequence[int]) -> str:
-    last = at_least(quantity(values[-1]), lacking[-1])
-    change = growth([value if not unknown else None for value, unknown in zip(values, lacking, strict=True)])
-    return last if change is None else f"{last} {change:+.0%}"
 
 
 def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
