@@ -204,7 +204,6 @@ class SubscriptionFacts(
     type: str = "None"
     active_consumer_name: str | None = None
     consumers: tuple[ConsumerFacts, ...] = NOT_REPORTED
-    some_consumers: tuple[ConsumerFacts, ...] = ()
     msg_rate_out_msgs_per_sec: Rate | None = None
     msg_throughput_out_bytes_per_sec: Rate | None = None
     msg_backlog_entries: Count | None = None
@@ -231,6 +230,7 @@ class SubscriptionFacts(
     throttled_bytes_by_topic: Counter = 0
     throttled_msgs_by_broker: Counter = 0
     throttled_bytes_by_broker: Counter = 0
+    some_consumers: tuple[ConsumerFacts, ...] = ()
 
     @property
     def latest_ms(self) -> int:
