@@ -148,7 +148,7 @@ def _known(dispatcher: Dispatcher) -> list[_Fact]:
     if waiting is not None:
         grown = dispatcher.backlog_growth
         more = f", {abs(grown):,} {'more' if grown > 0 else 'fewer'} than before" if grown else ""
-        facts.append(_Fact(f"{counted(waiting, 'message')} wait{more}", "backlog", waiting, "msgBacklog"))
+        facts.append(_Fact(f"{counted(waiting, 'message', 'waits', 'wait')}{more}", "backlog", waiting, "msgBacklog"))
     if unacked:
         are_all = waiting is not None and unacked >= waiting > 0
         text = f"{unacked:,} unacknowledged" + (", so all of them were sent" if are_all else "")

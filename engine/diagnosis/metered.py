@@ -82,8 +82,8 @@ def _cause(topic: TopicFacts, sub: SubscriptionFacts, before: _Last | None) -> C
         )
     if not isinstance(sub.consumers, NotReported) and not sub.consumers:
         return Cause(
-            NO_CONSUMERS, Verdict.BLOCKS, f"nobody is connected: {counted(waiting, 'message')} wait", topic.name,
-            waiting=waiting, numbers=numbers, fix="start a consumer",
+            NO_CONSUMERS, Verdict.BLOCKS, f"nobody is connected: {counted(waiting, 'message', 'waits', 'wait')}",
+            topic.name, waiting=waiting, numbers=numbers, fix="start a consumer",
             fields=("pulsar_subscription_consumers_count", "pulsar_subscription_back_log"),
         )  # fmt: skip
     shrunk = before is not None and waiting < (before[1].msg_backlog_entries or 0)
@@ -106,7 +106,7 @@ def _cause(topic: TopicFacts, sub: SubscriptionFacts, before: _Last | None) -> C
 
 def _said(waiting: int, sub: SubscriptionFacts, out: int | None, came_in: int | None) -> str:
     parts = [
-        f"{counted(waiting, 'message')} wait",
+        f"{counted(waiting, 'message', 'waits', 'wait')}",
         f"{sub.unacked_messages:,} unacknowledged" if sub.unacked_messages is not None else "",
         f"{sub.msg_in_replay:,} in replay" if sub.msg_in_replay else "",
         f"{sub.msg_delayed:,} delayed" if sub.msg_delayed else "",

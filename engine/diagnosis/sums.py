@@ -140,7 +140,7 @@ def _cause(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | 
     if not waiting:
         return Cause(IDLE, Verdict.FINE, f"nothing waits {over}", topic, numbers=numbers, fields=("msgBacklog",))
     if not sub.consumers and not isinstance(sub.consumers, NotReported):
-        what = f"nobody consumes any partition: {counted(waiting, 'message')} wait {over}"
+        what = f"nobody consumes any partition: {counted(waiting, 'message', 'waits', 'wait')} {over}"
         fields = ("consumers", "msgBacklog")
         return Cause(
             NO_CONSUMERS, Verdict.BLOCKS, what, topic, waiting=waiting, numbers=numbers,
@@ -149,7 +149,7 @@ def _cause(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | 
     out = _out(sub, before)
     went = f"{counted(out, 'message')} went out between the moments" if out is not None else _rates(sums, sub)
     parts = [
-        f"{counted(waiting, 'message')} wait {over}",
+        f"{counted(waiting, 'message', 'waits', 'wait')} {over}",
         f"{counted(sub.msg_in_replay, 'message')} in replay" if sub.msg_in_replay else "",
         f"{sub.unacked_messages:,} unacknowledged" if sub.unacked_messages else "",
         f"{sub.deleted_ranges:,} gaps of acknowledged ones" if sub.deleted_ranges else "",

@@ -46,7 +46,7 @@ def _lost(topic: str, siblings: list[Dispatcher]) -> Cause | None:
         Verdict.BLOCKS,
         f"{joined(names)} {'is' if len(names) == 1 else 'are'} connected to {counted(len(served), 'partition')} of"
         f" {short} and not to {'partition' if len(lost) == 1 else 'partitions'} {listed(numbers, _NAMED)}, where"
-        f" {counted(waiting, 'message')} wait{last}",
+        f" {counted(waiting, 'message', 'waits', 'wait')}{last}",
         worst.topic,
         topics=len(lost),
         by=names,
@@ -111,7 +111,7 @@ def never_asked(seen: SubscriptionSeen) -> Judgement:
             NEVER_ASKED,
             Verdict.BLOCKS if blocks else Verdict.UNEVEN,
             f"{joined(names)} {has} never asked this broker for a message since connecting:"
-            f" {counted(waiting, 'message')} wait",
+            f" {counted(waiting, 'message', 'waits', 'wait')}",
             dispatcher.topic,
             blocked=names,
             by=names,

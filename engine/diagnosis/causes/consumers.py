@@ -79,7 +79,7 @@ def no_consumers(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             NO_CONSUMERS,
             Verdict.BLOCKS,
-            f"nobody consumes: {counted(dispatcher.backlog, 'message')} wait{grows}",
+            f"nobody consumes: {counted(dispatcher.backlog, 'message', 'waits', 'wait')}{grows}",
             dispatcher.topic,
             waiting=dispatcher.backlog,
             numbers=(("consumers", 0), ("backlog", dispatcher.backlog), ("backlog_growth", growth or 0)),
@@ -150,7 +150,8 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS,
             Verdict.BLOCKS,
-            f"{active.name} is active and {_lack_of_permits(active)}: {counted(dispatcher.backlog, 'message')} wait",
+            f"{active.name} is active and {_lack_of_permits(active)}:"
+            f" {counted(dispatcher.backlog, 'message', 'waits', 'wait')}",
             dispatcher.topic,
             blocked=(active.name,),
             by=(active.name,),

@@ -124,8 +124,8 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             LOOK_AHEAD,
             Verdict.BLOCKS,
-            f"{counted(dispatcher.replay, 'message')} wait for {joined(by) or 'single consumers'}, which is the limit"
-            f" of the look-ahead: nothing more is read for anybody, {dispatcher.unread:,} stay unread",
+            f"{counted(dispatcher.replay, 'message', 'waits', 'wait')} for {joined(by) or 'single consumers'}, which is"
+            f" the limit of the look-ahead: nothing more is read for anybody, {dispatcher.unread:,} stay unread",
             dispatcher.topic,
             blocked=tuple(consumer.name for consumer in idle),
             by=by,
@@ -175,7 +175,7 @@ def segment_waits(seen: SubscriptionSeen) -> Judgement:
         known = by_topic.get(older)
         names = tuple(consumer.name for consumer in known.sub.consumers) if known is not None else ()
         rest = known.backlog if known is not None else 0
-        wait = f"{counted(dispatcher.backlog, 'message')} wait until {older} is read to its end"
+        wait = f"{counted(dispatcher.backlog, 'message', 'waits', 'wait')} until {older} is read to its end"
         verdict, why, fix = Verdict.SLOWS, "", "nothing: the next drain check, up to 15 minutes away, sees it"
         if known is None or (rest and known.sub.consumers is NOT_REPORTED):
             why, fix = ", and the answers do not say who reads that", f"look at {older}"

@@ -47,7 +47,7 @@ def hand_over(seen: SubscriptionSeen) -> Judgement:
             HAND_OVER,
             Verdict.BLOCKS,
             f"{name} took over and is served when the delay of {delay_ms / 1000:g} s is over;"
-            f" {counted(dispatcher.backlog, 'message')} wait",
+            f" {counted(dispatcher.backlog, 'message', 'waits', 'wait')}",
             dispatcher.topic,
             blocked=(name,),
             waiting=dispatcher.backlog,
@@ -82,7 +82,7 @@ def active_not_served(seen: SubscriptionSeen) -> Judgement:
             TAKES_NOTHING,
             Verdict.BLOCKS if sure else Verdict.CANNOT_TELL,
             f"{name} is active and asks for messages, and nothing is sent{still}:"
-            f" {counted(dispatcher.backlog, 'message')} wait"
+            f" {counted(dispatcher.backlog, 'message', 'waits', 'wait')}"
             + ("" if sure else "; a second dump, some seconds later, says whether it stays so"),
             dispatcher.topic,
             blocked=(name,),

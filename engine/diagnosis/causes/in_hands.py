@@ -101,7 +101,7 @@ def not_on_its_way(dispatcher: Dispatcher) -> str:
         is_steady = dispatcher.in_per_s <= pace * ABOUT
     soon = pace is not None and dispatcher.backlog * dispatcher.messages_per_entry <= pace * _SOON_S
     if dispatcher.backlog > little and not (is_steady and soon and not replays):
-        return f"{counted(dispatcher.backlog, 'message')} wait"
+        return f"{counted(dispatcher.backlog, 'message', 'waits', 'wait')}"
     if dispatcher.before is None or dispatcher.out is None:
         at_ms, sent = dispatcher.last.at_ms, dispatcher.last_sent_ms
         sent_now = at_ms is not None and sent > 0 and at_ms - sent < STILL_AFTER_MS

@@ -50,7 +50,7 @@ def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
             Verdict.SLOWS,
             f"the dispatch rate of the {whose} is limited"
             + (f" to {setting.value}" if setting.value is not None else "")
-            + f": {speed}, {counted(dispatcher.backlog, 'message')} wait",
+            + f": {speed}, {counted(dispatcher.backlog, 'message', 'waits', 'wait')}",
             dispatcher.topic,
             blocked=tuple(consumer.name for consumer in dispatcher.consumers),
             waiting=dispatcher.unread,
@@ -215,7 +215,7 @@ def _acknowledges_slowly(dispatcher: Dispatcher) -> Judgement:
         SLOW_CONSUMER,
         Verdict.SLOWS,
         f"{joined(names)} {'works' if len(names) == 1 else 'work'}, slowly: it acknowledges{at}{fast};"
-        f" {counted(dispatcher.backlog - held, 'message')} wait"
+        f" {counted(dispatcher.backlog - held, 'message', 'waits', 'wait')}"
         + (f", {held:,} are in its hands" if held else "")
         + takes,
         dispatcher.topic,
@@ -413,7 +413,7 @@ def idle(seen: SubscriptionSeen) -> Judgement:
         return "the broker reports numbers that cannot be"
     waiting = sum(dispatcher.backlog for dispatcher in seen.dispatchers if not dispatcher.acknowledged_all)
     if waiting:
-        return f"{counted(waiting, 'message')} wait"
+        return f"{counted(waiting, 'message', 'waits', 'wait')}"
     out = [dispatcher.out for dispatcher in seen.dispatchers]
     sent = sum(count or 0 for count in out)
     went = "one moment" if seen.moments == 1 else "how many went out is not in the answers"
@@ -490,7 +490,7 @@ def catching_up(seen: SubscriptionSeen) -> Judgement:
     return Cause(
         CATCHING_UP,
         Verdict.FINE,
-        f"it catches up: {counted(seen.backlog, 'message')} wait, {-total:,} fewer than before{left}",
+        f"it catches up: {counted(seen.backlog, 'message', 'waits', 'wait')}, {-total:,} fewer than before{left}",
         topics=len(seen.dispatchers),
         waiting=seen.backlog,
         numbers=(("backlog", seen.backlog), ("backlog_growth", total)),

@@ -57,7 +57,7 @@ def stalled(seen: SubscriptionSeen) -> Judgement:
             STALLED,
             Verdict.BLOCKS if sure else Verdict.CANNOT_TELL,
             f"{joined(names)} {'asks' if len(names) == 1 else 'ask'} for messages, and nothing is sent{still}{came}:"
-            f" {counted(waiting, 'message')} wait{chain}{doubt}",
+            f" {counted(waiting, 'message', 'waits', 'wait')}{chain}{doubt}",
             dispatcher.topic,
             blocked=names,
             waiting=waiting,
@@ -178,7 +178,7 @@ def unexplained(seen: SubscriptionSeen) -> Cause | None:
     left = max(0, largest.backlog - in_hands - largest.delayed)
     permits = [consumer for consumer in largest.consumers if consumer.facts.available_permits is not None]
     parts = [
-        f"{counted(left, 'message')} wait",
+        f"{counted(left, 'message', 'waits', 'wait')}",
         f"{in_hands:,} are unacknowledged with {joined(holders)}"
         if (holders := [consumer.name for consumer in largest.consumers if consumer.unacked])
         else "",
