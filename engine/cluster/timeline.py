@@ -300,6 +300,17 @@ class Timeline:
         depth = self.log[number - 1].depth if number else 0
         return replace(self, state=self._state_after(number, known), cursor=depth, tip=number, _steps=None)
 
+    def back_at(self, number: int) -> Timeline:
+        """The cursor behind a step (0: at the opening): on the current branch, or else on the newest that has it."""
+        if not number:
+            return self.home()
+        depth = self.log[number - 1].depth
+        for tip in (self.tip, *reversed(self.tips)):
+            branch = self if tip == self.tip else self.at_step(tip)
+            if branch.length >= depth and branch.steps[depth - 1].number == number:
+                return branch.go_to(depth)
+        raise AssertionError(f"step {number} is on no branch")
+
 
 class Navigated(Struct, frozen=True):
     """The timeline after a request; if it was refused, the unchanged timeline and the reason."""

@@ -212,9 +212,9 @@ class Store:
         self._go_to(max(0, self._moments.at) + self._main.cursor + count)
 
     def go_back_to(self, timeline: Timeline) -> None:
-        """Show a timeline as it was before; steps taken since are forgotten."""
+        """Show the step that a timeline of before was at; steps taken since stay in a branch of their own."""
         self.computing.cancel()
-        self._take(Outcome(timeline))
+        self._take(Outcome(self._main.back_at(timeline.current)))
 
     @property
     def can_redo(self) -> bool:

@@ -78,6 +78,15 @@ def test_a_command_after_an_undo_opens_a_branch_and_the_old_tail_stays(opened: T
     assert run(back, "d").branches == (Branch(5, 4, True), Branch(4, 2, False))
 
 
+def test_any_step_is_found_on_its_branch(opened: Timeline) -> None:
+    timeline = run(run(opened, *"abc").step_by(-2), *"zy")
+    for number, path in enumerate(("", "a", "ab", "abc", "az", "azy")):
+        back = timeline.back_at(number)
+        assert (names(back), back.current) == (path, number) and (back.is_tip(back.tip) or not number)
+        assert back.log is timeline.log and back.tips is timeline.tips
+    assert timeline.back_at(1).length == 3 and timeline.back_at(1).redo().current == 4, "on the branch that it was on"
+
+
 def test_branches_from_the_opening_stand_side_by_side(opened: Timeline) -> None:
     timeline = run(run(run(opened, "a").home(), "b").home(), "c")
 

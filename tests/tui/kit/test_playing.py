@@ -163,7 +163,8 @@ def test_a_step_of_ones_own_pauses_a_script_which_then_goes_on_where_it_was(keys
         await pilot.pause()
         assert not screen.playing and app.store.timeline is not left
         await pilot.press("space")
-        assert screen.playing and app.store.timeline is left
+        assert screen.playing and app.store.timeline.current == left.current
+        assert app.store.timeline.state == left.state
         screen.playback.play_on(60.0)
         await pilot.pause()
         assert screen.playback.stage.failed_expectations == 0
