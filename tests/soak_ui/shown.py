@@ -18,6 +18,7 @@ from engine.text import counted
 from engine.views.bundles.model import BalanceView
 from engine.views.bundles.view import balance_frame, balance_view
 from engine.views.keys.document import keys_document
+from engine.views.keys.model import KeysView
 from engine.views.scalable.dashboard import SegmentLine
 from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
 from tests.soak_ui.terminal import Picture
@@ -95,9 +96,7 @@ def differences(screen: Screen[Any], picture: Picture, twin: Session, document: 
             {"status": scalable.status, "consumers": scalable.consumers, "events": scalable.happenings}
         )
     if isinstance(screen, KeysScreen) and screen._partition_shown is not None:  # nor has any that of one partition
-        narrowed = shown_in(twin).keys_view_of(screen._partition_shown)
-        assert narrowed is not None
-        document = to_builtins(keys_document(narrowed))
+        document = to_builtins(keys_document(_keys_view(screen, twin)))
     rows = document["producers" if kind == "producers" else "consumers"]
     expected = screen.list_panel.filter_text.casefold()
     listed = [row for row in rows if expected in row["name"].casefold()] if expected else rows
@@ -240,14 +239,21 @@ def _hint(screen: Dashboard, twin: Session) -> str:
         view = shown_in(twin).failover_view
         text, notices = hint(view), view.notices
     elif isinstance(screen, KeysScreen):
-        keys_view = shown_in(twin).keys_view
-        assert keys_view is not None
+        keys_view = _keys_view(screen, twin)
         text, notices = keys_hint(keys_view), keys_view.notices
     else:
         producers_view = shown_in(twin).producers_view
         assert producers_view is not None
         text, notices = producers_hint(producers_view), producers_view.notices
     return text + (f" (i: {counted(len(notices), 'notice')})" if notices else "")
+
+
+def _keys_view(screen: KeysScreen, twin: Session) -> KeysView:
+    """What the screen is about: all partitions, or the one that it shows."""
+    shown, partition = shown_in(twin), screen._partition_shown
+    view = shown.keys_view if partition is None else shown.keys_view_of(partition)
+    assert view is not None
+    return view
 
 
 def _events(screen: Dashboard, picture: Picture, document: Document) -> str:
