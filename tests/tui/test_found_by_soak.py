@@ -42,6 +42,13 @@ from tui.kit.themed_app import ParsedOnce, theme_name
         ),
         pytest.param("keys-sticky 60x20 triple@28,19 ~", id="a click on a key of a dialog that is the app's"),
         pytest.param(
+            "consumers-320 79x23 s size@100x30 enter s = drag@89,20,0,17 super+c ~",
+            id="a copy of what was marked below the end of a text",
+        ),
+        pytest.param(
+            "demo-scalable-preview 120x40 left_parenthesis a enter =", id="the sentence about one partition of keys"
+        ),
+        pytest.param(
             "demo-keys-resonance+light+ascii 80x24 right_parenthesis =", id="the numbers of consumers in one partition"
         ),
         pytest.param("fleet 81x25 6 tab ~", id="the list after one that has no tab, since it is empty"),

@@ -106,6 +106,13 @@ class RingsideScreen(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
     _arranged: object = None
     """The map of all widgets that the last arrangement left."""
 
+    def get_selected_text(self) -> str | None:
+        """As the stock one; None where a mark ends below the last line of a text, for which Textual has no place."""
+        try:
+            return super().get_selected_text()
+        except IndexError:
+            return None
+
     def _screen_resized(self, size: Size) -> None:
         """Do nothing at the same size: the timer finds what else is to be arranged."""
         if size != self.outer_size:
