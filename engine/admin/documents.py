@@ -480,7 +480,7 @@ def _shaped(
 
 def _of_cuts(name: str, members: dict[str, Any], cuts: tuple[Cut, ...]) -> Iterator[Problem]:
     """Remove what a cut makes unsure, and say what is missing, place by place."""
-    lost_ends = [("begins" if cut.at_head else "stops") for cut in cuts if not cut.by_hand]
+    verbs = {"begins" if cut.at_head else "stops" for cut in cuts if not cut.by_hand}
     through = {(below, name) for cut in cuts for below, name in pairwise(cut.path) if below in _HALF_SAYS_NOTHING}
     for topic in _topics(members):
         for lost in without_unsure(topic, sorted(through)):
@@ -489,7 +489,7 @@ def _of_cuts(name: str, members: dict[str, Any], cuts: tuple[Cut, ...]) -> Itera
     if by_hand:
         missing = ", ".join(sorted(filter(None, by_hand))) or "something"
         yield Problem(name, "$", f"{missing} was cut by hand, and counts as unknown", "give the answer whole")
-    for verb in sorted(set(lost_ends)):
+    for verb in sorted(verbs):
         yield Problem(name, "$", f"{verb} in the middle; what is whole is kept", "record the answer again, whole")
 
 

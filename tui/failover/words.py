@@ -16,13 +16,13 @@ from tui.kit.verdict_words import shares_text
 from tui.kit.wording import (
     BUSIEST,
     BUSIEST_SHORT,
+    change_word,
     enough_text,
     judgement_word,
     out_rate,
     safe_name,
     shorten_middle,
     unmoved_text,
-    verdict_word,
 )
 
 SCENE: Final = "scene "
@@ -115,7 +115,7 @@ def _happened(event: EventLine, view: DashboardView) -> str:
     enough = enough_text(event)
     if event.verdict is None:
         return f"{words}: {moved}, {enough}."
-    return f"{words}: {verdict_word(event.verdict)}, {shares_text(event.verdict)}. {moved}, {enough}."
+    return f"{words}: {change_word(event.verdict)}, {shares_text(event.verdict)}. {moved}, {enough}."
 
 
 def _next(event: EventLine, view: DashboardView) -> str:

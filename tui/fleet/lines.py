@@ -208,7 +208,11 @@ class FleetSpread(PlainStatic):
 
     @property
     def _about_lines(self) -> int:
-        return ABOUT_LINES + bool(self._shown is not None and self._shown.table == NAMESPACES.table and self._trends)
+        return ABOUT_LINES + self._has_trends
+
+    @property
+    def _has_trends(self) -> bool:
+        return self._shown is not None and self._shown.table == NAMESPACES.table and bool(self._trends)
 
     def mark(self, index: int) -> None:
         """Describe the row under the cursor, and mark its bar."""
@@ -240,7 +244,7 @@ class FleetSpread(PlainStatic):
 
     def _trend_of(self, row: Mapping[str, Any]) -> Iterator[str]:
         """How the tenant of a namespace changed over the runs, or its cluster."""
-        if self._about_lines == ABOUT_LINES:
+        if not self._has_trends:
             return
         cluster, tenant = row["cluster"] or "", row["namespace"].partition("/")[0]
         trend = self._trends.get((cluster, tenant)) or self._trends.get((cluster, ""))

@@ -13,12 +13,12 @@ from tui.kit.wording import (
     BUSIEST,
     Remark,
     bytes_per_sec,
+    change_word,
     out_rate,
     percent,
     quantity,
     safe_name,
     short_topic,
-    verdict_word,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def moved_text(verdict: Verdict, noun: str = "partition") -> str:
 
 def verdict_text(verdict: Verdict, noun: str = "partition") -> str:
     """A verdict in one line, before the change is taken."""
-    return f"{verdict_word(verdict)}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
+    return f"{change_word(verdict)}: {shares_text(verdict)}; {moved_text(verdict, noun)}"
 
 
 def loss_text(verdict: Verdict, heirs: Sequence[HeirRow], noun: str) -> str:
@@ -100,7 +100,7 @@ def loss_text(verdict: Verdict, heirs: Sequence[HeirRow], noun: str) -> str:
         by_messages = verdict.judged_by == "messages"
         most = max(heirs, key=lambda row: (row.msgs_after or 0.0) if by_messages else row.items_after, default=None)
         who = f"{safe_name(most.name)} has most then" if most is not None else ""
-    texts = (f"{verdict_word(verdict)}: {shares_text(verdict)}", who, moved_text(verdict, noun))
+    texts = (f"{change_word(verdict)}: {shares_text(verdict)}", who, moved_text(verdict, noun))
     return "; ".join(filter(None, texts))
 
 

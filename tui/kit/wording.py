@@ -129,7 +129,7 @@ def judgement_word(judgement: Judgement, moved: int, *, lost: bool = False) -> s
     return "handed over" if lost else "similar shares"
 
 
-def verdict_word(verdict: Verdict) -> str:
+def change_word(verdict: Verdict) -> str:
     return judgement_word(verdict.judgement, verdict.moved, lost=verdict.judged_by == "lost")
 
 
@@ -266,7 +266,7 @@ def event_effect_short(event: EventLine) -> str:
 
 def _judged(event: EventLine) -> str:
     """The verdict in a word, before the numbers."""
-    return f"{verdict_word(event.verdict)}: " if event.verdict is not None else ""
+    return f"{change_word(event.verdict)}: " if event.verdict is not None else ""
 
 
 _NUMBERED: Final = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,9})", re.DOTALL)
