@@ -17,7 +17,7 @@ from tests.lab.balance.series import decode_series
 from tests.lab.compare import compare_folder
 from tests.lab.facts import StepFact
 from tests.lab.folder import recording
-from tests.lab.reports import counts, report_of
+from tests.lab.reports import counts, differences_of, report_of
 
 RANGE, EXT_RANGE = "g-autosplit-modular-range", "g-autosplit-extensible-range"
 TWO = "g-two-brokers"
@@ -197,3 +197,34 @@ def test_an_endless_search_is_given_up() -> None:
 
     assert best_order(events, agreement, 1) == (events, 0)
     assert len(tried) == 601
+
+
+def test_the_count_recording_needs_another_order_of_reports_for_forty_averages() -> None:
+    """20 at once, and 40 with four changes to the order of what happened within a second."""
+    report = report_of("g-autosplit-modular-count")
+    averages = {tally.kind: (tally.compared, tally.agree) for tally in report.tallies}
+    assert averages[StepFact.STORED_AVERAGE] == (20, 20)
+    assert averages[StepFact.STORED_AVERAGE_OTHER_ORDER] == (40, 40)
+    changes = [count for reason, count in report.not_compared.items() if reason.startswith("changes to the order")]
+    assert changes == [4]
+
+
+def test_topics_at_a_broker_that_does_not_own_their_bundle_are_found() -> None:
+    folder = recording(TWO)
+    bundle = "ring/shared/0x00000000_0x20000000"
+
+    def lose(document: Any) -> None:
+        del document[bundle]
+
+    folder = folder.edited("02-owned-a.json", lose)
+    differences = differences_of(folder)
+    assert [difference.kind for difference in differences if difference.subject == bundle] == [StepFact.LOADED_BY_OWNER]
+    report = compare_folder(folder)
+    assert report.not_compared["look-ups of bundles whose owner that step does not name"] > 17
+
+
+def test_a_bundle_passed_over_for_another_reason_is_not_compared() -> None:
+    pattern, instead = rb"ring/nearly/(\S+)\. Namespace:ring/nearly has too many bundles:16", rb"ring/nearly/\1. Other."
+    folder = recording("g-autosplit-extensible-range")
+    report = compare_folder(folder.with_file("log-a.txt", re.sub(pattern, instead, folder.files["log-a.txt"], count=1)))
+    assert report.not_compared["bundles passed over in a cycle for reasons that are not modelled"] == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -106,16 +105,6 @@ def test_a_cycle_whose_sums_meet_the_limit_exactly_may_cut_in_several_ways(cuts:
     assert FLICKER in text
     report = compare_folder(folder.with_file("log-a.txt", text.replace(FLICKER, cuts, 1)))
     assert (report.differences, report.compared) == ((), report_of(EXT_FLOW).compared)
-
-
-@pytest.mark.parametrize("cuts", ["[1139022709]", "[1139022709, 2271720233, 3152829005]", "[7, 8]"])
-def test_cuts_that_no_rates_around_the_cycle_give_are_found(cuts: str) -> None:
-    """One piece cannot hold three of the four topics, and a cut is in the middle of two hashes."""
-    folder = recording(EXT_FLOW)
-    text = re.sub(re.escape(FLICKER), cuts, folder.files["log-a.txt"].decode(), count=1)
-    assert [difference.kind for difference in differences_of(folder.with_file("log-a.txt", text))] == [
-        StepFact.CYCLE_DECISION
-    ]
 
 
 @pytest.mark.parametrize(("rate", "kind"), [(30.0, "AUTO_BOUNDARIES_WITHIN"), (29.99, "AUTO_BOUNDARIES")])

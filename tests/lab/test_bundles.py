@@ -11,7 +11,7 @@ from engine.verify.report import FactKind
 from tests.lab.compare import LabReport, compare_folder
 from tests.lab.facts import StepFact
 from tests.lab.folder import Folder, recording
-from tests.lab.reports import counts, differences_of
+from tests.lab.reports import counts, differences_of, kinds
 
 FULL = ["0x00000000", "0xffffffff"]
 HALVES = ["0x00000000", "0x7fffffff", "0xffffffff"]
@@ -208,3 +208,20 @@ def test_a_refused_bundle_is_not_compared_without_statistics() -> None:
 def test_a_range_that_is_not_a_bundle_must_be_refused() -> None:
     report = _positions_refused(loaded="0x7fffffff_0xffffffff", bundle="0x00000000_0x3fffffff", status=200)
     assert [(difference.recorded, difference.modelled) for difference in report.differences] == [("200", "412")]
+
+
+def test_rates_that_forbid_the_recorded_flow_split_are_found() -> None:
+    """Without traffic there is nothing to cut, whatever the rounding."""
+    folder = recording("d-flow-msgrate-4x60")
+
+    def change(document: Any) -> None:
+        for bundles in document.values():
+            for domains in bundles.values():
+                for topics in domains.values():
+                    for topic in topics.values():
+                        topic["msgRateIn"] = topic["msgThroughputIn"] = 0.0
+
+    for file in ("03-broker-stats-topics.json", "03-broker-stats-topics-after.json"):
+        folder = folder.edited(file, change)
+    differences = differences_of(folder)
+    assert StepFact.SPLIT_FLOW in kinds(differences)

@@ -12,26 +12,7 @@ from tests.lab.compare import compare_folder
 from tests.lab.consumers import OVERFLOW
 from tests.lab.facts import StepFact
 from tests.lab.folder import Folder, recording
-from tests.lab.reports import counts, differences_of, kinds
-
-
-@pytest.mark.parametrize("spoil", ["no subscription", "nobody", "Shared", "Exclusive"])
-@pytest.mark.parametrize("name", ["a-failover-3p-hash", "a-priority-001-8p-modulo"])
-def test_a_subscription_without_those_that_are_connected_is_found(name: str, spoil: str) -> None:
-    """With and without a topic that the scenario names."""
-
-    def change(document: Any) -> None:
-        subscriptions = next(iter(document["partitions"].values()))["subscriptions"]
-        if spoil == "no subscription":
-            subscriptions.clear()
-        elif spoil == "nobody":
-            subscriptions["sub"] |= {"consumers": [], "activeConsumerName": None}
-        else:
-            subscriptions["sub"]["type"] = spoil
-
-    differences = differences_of(recording(name).edited("04-partitioned-stats.json", change))
-    missing = [difference for difference in differences if difference.kind is StepFact.CONNECTED]
-    assert [(one.moment, one.file) for one in missing] == [("4", "04-partitioned-stats.json")]
+from tests.lab.reports import counts, kinds
 
 
 def test_consumers_that_a_request_left_out_are_not_missed() -> None:

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from engine.routing.clients import CPP_DEFAULT, partition_of
+from engine.verify.report import FactKind
+from tests.engine.routing.walks import partition_of_key
 from tests.lab.compare import compare_folder
 from tests.lab.facts import StepFact
 from tests.lab.folder import recording
@@ -25,14 +28,6 @@ def test_an_error_counts_whatever_its_language_calls_it(result: str) -> None:
                 step["client_result"] = result
 
     assert compare_folder(recording(JAVA).with_scenario(change)).agrees
-
-
-def test_another_error_is_found() -> None:
-    def change(scenario: Any) -> None:
-        scenario["steps"][14]["client_result"] = "ProducerFencedException: x"
-
-    (difference,) = spoilt(JAVA, "scenario.json", change)
-    assert (difference.kind, difference.recorded) == (StepFact.PRODUCER_ANSWER, "ProducerFenced")
 
 
 @pytest.mark.parametrize("name", [JAVA, MILESTONE])
@@ -56,17 +51,6 @@ def test_a_lazy_producer_without_a_name_may_begin_anywhere(name: str) -> None:
     assert not moved & {StepFact.PRODUCER_PARTITIONS, StepFact.PRODUCER_NAME}
 
 
-@pytest.mark.parametrize("name", [JAVA, MILESTONE])
-def test_a_lazy_producer_without_a_name_at_two_partitions_is_found(name: str) -> None:
-    def change(document: Any) -> None:
-        partitions = [topic["publishers"] for _, topic in sorted(document["partitions"].items())]
-        names = [one["producerName"] for there in partitions for one in there]
-        alone = next(one for there in partitions for one in there if names.count(one["producerName"]) == 1)
-        next(there for there in partitions if alone not in there).append(alone)
-
-    assert StepFact.PRODUCER_PARTITIONS in kinds(spoilt(name, "14-partitioned-stats.json", change))
-
-
 def test_the_messages_of_known_producers_follow_their_routers() -> None:
     """SinglePartition: ten of ten; round robin: three alone and ten in a row, from the partition it has opened."""
     assert counts(report_of(JAVA))[StepFact.KEYLESS_PARTITION] == 10 + 3 + 10
@@ -79,18 +63,6 @@ def test_a_partial_round_robin_goes_round_and_ignores_keys() -> None:
     assert counts(report)[StepFact.KEYLESS_PARTITION] == 27 - 3 + 10
     assert StepFact.KEY_PARTITION not in counts(report)
     assert report.not_compared[DRAWN] == 3
-
-
-@pytest.mark.parametrize(("step", "member"), [(2, "partitions_in_order"), (3, "key_to_partition")])
-def test_a_partial_round_robin_out_of_turn_is_found(step: int, member: str) -> None:
-    def change(scenario: Any) -> None:
-        places = scenario["steps"][step][member]
-        at = 9 if isinstance(places, list) else "k9"
-        places[at] = (places[at] + 1) % 4
-
-    (difference,) = spoilt(PARTIAL, "scenario.json", change)
-    assert difference.kind is StepFact.KEYLESS_PARTITION
-    assert difference.subject.startswith("message 10 of step")
 
 
 def test_a_limit_below_the_partitions_uses_that_many() -> None:
@@ -133,3 +105,61 @@ def test_where_an_eager_producer_begins_is_inferred_from_its_first_message() -> 
     report = compare_folder(recording(JAVA).with_scenario(change))
     assert (report.differences, report.not_compared[DRAWN]) == ((), 1)
     assert counts(report)[StepFact.KEYLESS_PARTITION] == 9
+
+
+def test_publishers_added_too_often_are_found_in_a_release_that_adds_them_once() -> None:
+    report = compare_folder(recording("v2.11.0-e-pip79-6p"), "3.0.2")
+    assert [(difference.kind, difference.moment) for difference in report.differences] == [
+        (FactKind.PUBLISHER_ENTRIES, "2"),
+        (FactKind.PUBLISHER_ENTRIES, "3"),
+    ]
+
+
+def test_keys_recorded_as_the_java_clients_are_found_to_be_of_another() -> None:
+    """The two hash differently: of 48 keys most are elsewhere, and the empty one is a key for Java and C++."""
+
+    def change(scenario: Any) -> None:
+        scenario["client"] = "pulsar-client 4.2.4 (Java)"
+
+    differences = spoilt("e-key-routing-6p", "scenario.json", change)
+    assert sum(difference.kind is StepFact.KEY_PARTITION for difference in differences) > 30
+    assert "JavaStringHash of the Java client" in differences[0].rule
+
+
+@pytest.mark.parametrize(("client", "scheme"), [("Java", "JavaStringHash"), ("Java", "Murmur3_32Hash"), ("C++", None)])
+def test_keys_are_held_to_the_scheme_that_the_client_was_given(client: str, scheme: str | None) -> None:
+    """The same 49 keys as another client would send them: the empty one is a key for Java and C++."""
+    folder = recording("e-key-routing-6p")
+
+    def change(scenario: Any) -> None:
+        keys = scenario["steps"][1]["key_to_partition"]
+        scenario["client"] = client
+        scenario["steps"][1]["options"] = {"hashing_scheme": scheme}
+        if scheme is not None:
+            keys.update({key: partition_of_key(key, scheme, 6) for key in keys})
+        else:
+            keys[""] = partition_of("", CPP_DEFAULT, 6)
+
+    report = compare_folder(folder.with_scenario(change))
+    keys = next(tally for tally in report.tallies if tally.kind is StepFact.KEY_PARTITION)
+    assert keys.agree == keys.compared == 49
+
+
+def test_producers_of_a_client_that_is_not_modelled_are_not_compared() -> None:
+    """Its keys and producers are counted as not compared; what brokers add up is compared all the same."""
+    folder = recording("e-pip79-6p")
+    report = compare_folder(folder.with_scenario(lambda scenario: scenario.update(client="a client of one's own")))
+    assert report.agrees
+    assert report.not_compared["producers of a client that is not modelled, or not named"] > 0
+    assert FactKind.PUBLISHER_SUM in counts(report)
+
+
+@pytest.mark.parametrize("odd", [7, None, "no", [], {"k0": "no"}, {"k0": True}, {"k0": -1}])
+def test_odd_members_of_a_scenario_do_not_stop_the_rest(odd: object) -> None:
+    folder = recording("e-key-routing-6p")
+
+    def change(scenario: Any) -> None:
+        for step in scenario["steps"]:
+            step.update(key_to_partition=odd, client_result=odd, message_id=odd, options=odd)
+
+    assert compare_folder(folder.with_scenario(change)).compared >= 5
