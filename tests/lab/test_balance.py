@@ -11,7 +11,7 @@ import pytest
 
 from engine.balance.splitting.modular import BrokerReport
 from engine.hashing import java_string_hash
-from tests.lab.balance.reading_order import Agreement, Events, best_order
+from tests.lab.balance.reading_order import EVER, Agreement, Events, best_order
 from tests.lab.balance.replay import AveragesStored, ReportWritten
 from tests.lab.balance.series import decode_series
 from tests.lab.compare import compare_folder
@@ -21,7 +21,6 @@ from tests.lab.reports import counts, differences_of, report_of
 
 RANGE, EXT_RANGE = "g-autosplit-modular-range", "g-autosplit-extensible-range"
 TWO = "g-two-brokers"
-EVER = (-(2**62), 2**62)
 
 
 def test_without_the_logs_reports_averages_and_cuts_are_compared() -> None:

@@ -16,7 +16,6 @@ from tests.lab.balance.replay import (
     BundlesChanged,
     ModularEvent,
     ReportWritten,
-    best_reading,
     replay_modular,
 )
 
@@ -66,47 +65,6 @@ def test_a_step_is_shown_without_all_its_averages() -> None:
     (step,) = replay_modular([report(0, "b:1", WHOLE)], BrokerSettings())
     assert list(step.averages) == [WHOLE]
     assert "averages" not in repr(step) and "b:1" in repr(step)
-
-
-def plain(at_ms: int, broker: str) -> ReportWritten:
-    return ReportWritten(at_ms, BrokerReport(broker, ()))
-
-
-def brokers(order: Sequence[ModularEvent]) -> str:
-    return "".join(event.report.broker for event in order if isinstance(event, ReportWritten))
-
-
-@pytest.mark.parametrize(("last_ms", "turned"), [(700, 1), (701, 0)])
-def test_reports_up_to_700_ms_apart_can_be_turned_round(last_ms: int, turned: int) -> None:
-    reading = best_reading([plain(0, "a"), plain(last_ms, "b")], lambda order: int(brokers(order) == "ba"))
-    assert (reading.agreement, reading.turned) == (turned, turned)
-    assert [event.at_ms for event in reading.events] == [0, last_ms]
-
-
-@pytest.mark.parametrize(("count", "turned"), [(4, 1), (5, 0)])
-def test_a_moment_of_more_than_four_reports_stays_as_written(count: int, turned: int) -> None:
-    names = "abcde"[:count]
-    written = [plain(place, name) for place, name in enumerate(names)]
-    reading = best_reading(written, lambda order: int(brokers(order) == names[::-1]))
-    assert (reading.agreement, reading.turned) == (turned, turned)
-
-
-def test_a_moment_is_looked_at_again_after_a_later_one_was_turned() -> None:
-    """Only with the second moment turned does it help to turn the first."""
-    written = [plain(0, "a"), plain(1, "b"), plain(2000, "c"), plain(2001, "d")]
-    worth = {"abdc": 1, "badc": 2}
-    reading = best_reading(written, lambda order: worth.get(brokers(order), 0))
-    assert (brokers(reading.events), reading.agreement, reading.turned) == ("badc", 2, 2)
-
-
-def test_a_report_can_have_been_read_together_with_the_next_one() -> None:
-    written = [plain(0, "a"), plain(3, "b")]
-    reading = best_reading(
-        written, lambda order: sum(len(event.already) for event in order if isinstance(event, ReportWritten))
-    )
-    first, second = reading.events
-    assert first == ReportWritten(0, written[0].report, (written[1].report,))
-    assert (second, reading.turned) == (written[1], 1)
 
 
 def test_a_broker_that_comes_or_goes_gives_two_samples_of_everything() -> None:

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from engine.balance.limits import BundleStats
-from engine.balance.splitting.extensible import CycleObservation
 from engine.balance.splitting.forecast import simulate
 from engine.balance.splitting.modular import BrokerReport, visiting_order
 from engine.balance.splitting.start import balance_start
@@ -25,13 +24,12 @@ from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
 from engine.bundles.loads import topic_load
 from engine.config import BrokerSettings
 from engine.errors import Rejection
+from tests.lab.balance.reading_order import EVER, Agreement, Events, best_order
 from tests.lab.balance.replay import (
     AveragesStored,
     BundlesChanged,
     ModularEvent,
     ReportWritten,
-    best_reading,
-    replay_extensible,
     replay_modular,
 )
 
@@ -98,17 +96,20 @@ def averages_that_agree(events: Sequence[ModularEvent]) -> int:
     )
 
 
-def test_a_reading_turned_round_is_found_again() -> None:
-    """Two reports of one moment in the wrong order cost averages; the search turns that moment back and no other."""
-    as_written = best_reading(EVENTS, averages_that_agree)
-    assert (as_written.agreement, as_written.turned, as_written.events) == (59, 0, tuple(EVENTS))
+def test_an_order_that_was_turned_round_is_found_again() -> None:
+    """Two reports of one moment in the wrong order cost averages; the search turns them back and nothing else."""
+
+    def agreement(events: Events) -> Agreement:
+        return Agreement(averages_that_agree(events), *EVER)
+
+    assert best_order(tuple(EVENTS), agreement, 59) == (tuple(EVENTS), 0)
     first, second = [place for place, found in enumerate(EVENTS) if isinstance(found, ReportWritten)][6:8]
     turned = list(EVENTS)
     turned[first] = replace(EVENTS[second], at_ms=EVENTS[first].at_ms)
     turned[second] = replace(EVENTS[first], at_ms=EVENTS[second].at_ms)
     assert averages_that_agree(turned) < 59
-    reading = best_reading(turned, averages_that_agree)
-    assert (reading.agreement, reading.turned) == (59, 1)
+    order, changes = best_order(tuple(turned), agreement, 59)
+    assert (averages_that_agree(order), changes) == (59, 1)
 
 
 def test_reports_list_their_bundles_in_the_order_of_a_java_map() -> None:
@@ -156,13 +157,3 @@ def test_a_report_read_together_with_a_newer_one_samples_the_newer_one_twice() -
         for events in (apart, together)
     ]
     assert rates == [(10 + 10 + 40) / 3, (10 + 40 + 40) / 3]
-
-
-def test_each_broker_of_the_extensible_manager_has_its_own_hits() -> None:
-    """Minute by minute: the second broker begins two cycles later, so its bundle is chosen two cycles later."""
-    hot = {broker: BundleStats(f"t/n/{text}", 9) for broker, text in (("a", "0x0_0x10"), ("b", "0x10_0x20"))}
-    limits = BrokerSettings(loadBalancerNamespaceBundleMaxTopics=8)
-    turns = ["a", "a", "a", "b", "a", "b", "b", "b"]
-    played = replay_extensible([(turn, CycleObservation((hot[turn],), {"t/n": 2})) for turn in turns], limits)
-    assert [len(step.decision.chosen) for step in played] == [0, 0, 0, 0, 1, 0, 0, 1]
-    assert [step.memory.hits_of(hot["b"].bundle) for step in played if step.broker == "b"] == [1, 2, 3, 0]

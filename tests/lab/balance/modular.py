@@ -14,14 +14,13 @@ from engine.verify.report import Ledger, Rules
 from engine.verify.statistics import RELATIVE, compare_report
 from tests.lab.balance.broker_log import LoggedNumbers
 from tests.lab.balance.lists import ListHistory
-from tests.lab.balance.reading_order import Agreement, Events, best_order
+from tests.lab.balance.reading_order import EVER, Agreement, Events, best_order
 from tests.lab.balance.records import BalanceRecords
 from tests.lab.balance.replay import AveragesStored, BundlesChanged, ReplayedReport, ReportWritten, replay_modular
 from tests.lab.balance.series import Series, WrittenAverages
 from tests.lab.facts import StepFact
 
 _STORING_MS: Final = 5000  # the leader writes one bundle after the other
-_EVER: Final = (-(2**62), 2**62)
 _CHANGES: Final = "changes to the order of two events within a second: the leader reads them when it can"
 # The search tries the same orders again for every copy of a recording with the same reports.
 _replay = lru_cache(maxsize=4000)(replay_modular)
@@ -62,18 +61,18 @@ class ModularComparison:
     def _agreement(self, events: Events) -> Agreement:
         """How many stored averages and logged choices an order explains, and when the first average went wrong."""
         steps = _replay(events, self._rules.settings)
-        agree, since_ms, until_ms = 0, *_EVER
+        agree, since_ms, until_ms = 0, *EVER
         for entries, step in zip(self._stored, _storing_steps(steps), strict=True):
             same = sum(is_same(step.averages.get(entry.bundle), entry.data) for entry in entries)
             agree += same
-            if until_ms == _EVER[1]:
+            if until_ms == EVER[1]:
                 at_ms = entries[-1].at_ms
                 since_ms, until_ms = (at_ms, until_ms) if same == len(entries) else (since_ms, at_ms)
         modelled = _modelled_choices(steps)
         for bundle in self._logged.keys() | modelled.keys():
             one, other = self._logged.get(bundle, ()), modelled.get(bundle, ())
             agree += sum(a == b for a, b in zip(one, other, strict=False)) - abs(len(one) - len(other))
-        return Agreement(agree, since_ms, until_ms) if until_ms < _EVER[1] else Agreement(agree, *_EVER)
+        return Agreement(agree, since_ms, until_ms) if until_ms < EVER[1] else Agreement(agree, *EVER)
 
     def _compare_averages(self, recorded: Iterable[ReplayedReport], best: Iterable[ReplayedReport]) -> None:
         """Those that the recorded order explains are counted separately from those that need another one."""

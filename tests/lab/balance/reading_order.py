@@ -16,7 +16,8 @@ from tests.lab.balance.replay import AveragesStored, ModularEvent, ReportWritten
 CLOSE_MS: Final = 1000
 _MOST_CHANGES: Final = 12
 _MOST_REPLAYS: Final = 600
-_LATEST: Final = 2**62
+EVER: Final = (-(2**62), 2**62)
+"""All of the time of a recording."""
 Events = tuple[ModularEvent, ...]
 
 
@@ -38,7 +39,7 @@ def best_order(events: Events, agreement: Callable[[Events], Agreement], perfect
     best, reached, changes = events, agreement(events), 0
     while reached.score < perfect and changes < _MOST_CHANGES:
         # What a later disagreement needs may help where nothing helps the first one.
-        later = replace(reached, since_ms=reached.until_ms, until_ms=_LATEST)
+        later = replace(reached, since_ms=reached.until_ms, until_ms=EVER[1])
         better = search.better(best, reached, reached) or search.better(best, reached, later)
         if better is None:
             break

@@ -6,15 +6,13 @@ writing, bundle lists, times of storing); what comes back is every decision, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise, permutations
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from engine.balance.averages import BundleData
-from engine.balance.splitting.extensible import CycleDecision, CycleLimits, CycleObservation, SplitMemory, cycle
 from engine.balance.splitting.modular import BrokerReport, ModularDecision
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from engine.config import BrokerSettings
 from tests.lab.balance.leader import (
     LeaderMemory,
     attempted,
@@ -153,104 +151,3 @@ def _split_ahead(
                 current = lists[namespace]
                 lists[namespace] = NamespaceBundles(namespace, tuple(sorted((*current.boundaries, *inside))))
                 return
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedCycle:
-    """What one broker should have decided in one cycle; ``memory`` is what it keeps after it."""
-
-    broker: str
-    decision: CycleDecision
-    memory: SplitMemory
-
-
-def replay_extensible(
-    observations: Iterable[tuple[str, CycleObservation]],
-    settings: BrokerSettings,
-    limits: CycleLimits | None = None,
-    behaviour: ReleaseBehaviour = CURRENT,
-) -> tuple[ReplayedCycle, ...]:
-    """Every broker's decision in each of its cycles, given in the order they ran, each with the broker's id.
-
-    Each broker has its own memory, empty at first.
-
-    >>> from engine.balance.limits import BundleStats
-    >>> seen = CycleObservation((BundleStats("t/n/0x00000000_0xffffffff", 2, msg_rate_in=30001),), {"t/n": 1})
-    >>> [len(step.decision.chosen) for step in replay_extensible([("a", seen), ("b", seen)] * 4, BrokerSettings())]
-    [0, 0, 0, 0, 0, 0, 1, 1]
-    """
-    memories: dict[str, SplitMemory] = {}
-    results: list[ReplayedCycle] = []
-    for broker, observation in observations:
-        memory, decision = cycle(memories.get(broker, SplitMemory()), observation, settings, limits, behaviour)
-        memories[broker] = memory
-        results.append(ReplayedCycle(broker, decision, memory))
-    return tuple(results)
-
-
-SAME_MOMENT_MS = 700
-MOST_EVENTS = 4
-"""A moment of more events is left as written: the orders would be too many."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Events in the order that agrees best, the agreement, and how many moments are not as written."""
-
-    events: tuple[ModularEvent, ...]
-    agreement: int
-    turned: int
-
-
-def best_reading(events: Sequence[ModularEvent], agreement: Callable[[Sequence[ModularEvent]], int]) -> Reading:
-    """Improve one moment after the other until none helps; as written wins a tie. ``agreement`` counts what agrees.
-
-    O(rounds × moments × readings) calls of ``agreement``. It can end in a local best.
-
-    >>> from engine.balance.splitting.modular import BrokerReport
-    >>> written = [ReportWritten(0, BrokerReport("a", ())), ReportWritten(3, BrokerReport("b", ()))]
-    >>> found = best_reading(written, lambda order: int(order[0].report.broker == "b"))
-    >>> [(event.at_ms, event.report.broker) for event in found.events], found.agreement, found.turned
-    ([(0, 'b'), (3, 'a')], 1, 1)
-    """
-    current = list(events)
-    best = agreement(current)
-    turned: set[int] = set()
-    improved = True
-    while improved:
-        improved = False
-        for number, places in enumerate(_moments(events)):
-            for reading in _readings([events[place] for place in places]):
-                trial = list(current)
-                for place, event in zip(places, reading, strict=True):
-                    # The places in time stay, so that bundle lists in between keep their order.
-                    trial[place] = replace(event, at_ms=events[place].at_ms)
-                count = agreement(trial)
-                if count > best:
-                    current, best, improved = trial, count, True
-                    turned.add(number)
-    return Reading(tuple(current), best, len(turned))
-
-
-def _moments(events: Sequence[ModularEvent]) -> list[list[int]]:
-    groups: list[list[int]] = []
-    for place, event in enumerate(events):
-        if isinstance(event, BundlesChanged | BrokerLeft):
-            continue
-        if groups and event.at_ms - events[groups[-1][0]].at_ms <= SAME_MOMENT_MS:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    return [group for group in groups if 1 < len(group) <= MOST_EVENTS]
-
-
-def _readings(moment: Sequence[ModularEvent]) -> Iterator[list[ModularEvent]]:
-    for order in permutations(moment):
-        yield list(order)
-        reports = [place for place, event in enumerate(order) if isinstance(event, ReportWritten)]
-        for place, later in pairwise(reports):
-            first, second = order[place], order[later]
-            assert isinstance(first, ReportWritten) and isinstance(second, ReportWritten)
-            together = list(order)
-            together[place] = replace(first, already=(second.report,))
-            yield together
