@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final, TypeVar
 
 from engine.admin.earlier import EarlierAnswers, remembered
@@ -41,6 +42,7 @@ from engine.verify.report import (
     Difference,
     FactKind,
     Fit,
+    FlagSource,
     Ledger,
     Rules,
     RulesUsed,
@@ -84,56 +86,103 @@ def verify_answers(
     ``earlier``: answers of a running cluster that are the same as there are not compared again. Reasons are looked for
     where a difference ``is_explained``: that compares everything by other rules as well.
     """
-    behaviours, source = behaviours_for(pulsar_version, answers.version, answers.version_source, _inferred(answers))
-    candidates = rules_for(behaviours, answers.settings, try_flag=answers.flag_source == "tried")
     scalable, problems = compare_scalable(answers)
-    comparisons = [_Comparison(answers, rules, earlier) for rules in candidates]
-    for comparison in comparisons:
-        comparison.run()
-        comparison.ledger.add(scalable)
-    comparisons.sort(key=lambda comparison: score(comparison.ledger))
-    best = comparisons[0]
 
-    def differences_under(rules: Rules) -> list[Difference]:
+    def compare(rules: Rules) -> Compared:
         comparison = _Comparison(answers, rules, earlier)
         comparison.run()
-        return [*comparison.ledger.differences, *scalable.differences]
+        comparison.ledger.add(scalable)
+        return comparison.ledger, (*answers.problems, *comparison.problems, *problems)
 
-    differences = tuple(best.ledger.differences)
+    candidates, source = candidates_for(
+        pulsar_version,
+        (answers.version, answers.version_source),
+        answers.settings,
+        tries_flag=answers.flag_source == "tried",
+        inferred=_inferred(answers),
+    )
+    return best_report(answers.path, candidates, (source, answers.flag_source), compare, is_explained=is_explained)
+
+
+Compared = tuple[Ledger, tuple[Problem, ...]]
+"""The facts, and what could not be read."""
+
+
+def best_report(
+    path: str,
+    candidates: Sequence[Rules],
+    sources: tuple[VersionSource, FlagSource],
+    compare: Callable[[Rules], Compared],
+    *,
+    kinds: Iterable[Enum] = FactKind,
+    is_explained: Callable[[Difference], bool] = lambda _: False,
+) -> VerifyReport:
+    """The report by those rules that fit best; the fewer differences, inferred levels, and facts left out, the better.
+
+    ``sources``: where release and flag are from. ``is_explained`` as for ``verify_answers``.
+    """
+    outcomes = sorted(((rules, *compare(rules)) for rules in candidates), key=lambda outcome: _misfit(outcome[1]))
+    rules, ledger, problems = outcomes[0]
+    differences = tuple(ledger.differences)
     if any(map(is_explained, differences)):
-        differences = with_reasons(differences, best.rules, differences_under)
-    fits = tuple(fit_of(comparison.rules, comparison.ledger) for comparison in comparisons)
+        differences = with_reasons(differences, rules, lambda other: compare(other)[0].differences)
+    fits = tuple(
+        Fit(tried.behaviour.nonpartitioned_failover, tried.consistent_hashing, len(found.differences))
+        for tried, found, _ in outcomes
+    )
+    version_source, flag_source = sources
     return VerifyReport(
-        path=answers.path,
+        path=path,
         rules=RulesUsed(
-            best.rules.behaviour.label,
-            source,
-            best.rules.consistent_hashing,
-            answers.flag_source,
+            rules.behaviour.label,
+            version_source,
+            rules.consistent_hashing,
+            flag_source,
             fits if len(fits) > 1 else (),
         ),
-        tallies=best.ledger.tallies(),
+        tallies=ledger.tallies(kinds),
         differences=differences,
-        not_compared=tuple(sorted(best.ledger.skipped.items())),
-        problems=(*answers.problems, *best.problems, *problems),
+        not_compared=dict(sorted(ledger.skipped.items())),
+        problems=problems,
     )
 
 
-def behaviours_for(
+def _misfit(ledger: Ledger) -> tuple[int, int, int]:
+    inferred = ledger.compared[FactKind.ACTIVE_INFERRED_LEVELS]
+    return len(ledger.differences), inferred, -sum(ledger.compared.values())
+
+
+def candidates_for(
     asked: str | None,
-    recorded: str | None,
-    recorded_source: VersionSource,
+    recorded: tuple[str | None, VersionSource],
+    settings: BrokerSettings,
+    *,
+    tries_flag: bool,
     inferred: InferredRelease | None = None,
+) -> tuple[list[Rules], VersionSource]:
+    """The rules to try, and where the release is from. Raises ``InputError`` for a bad ``asked``."""
+    behaviours, source = _behaviours_for(asked, recorded, inferred)
+    rules = [Rules(behaviour, settings) for behaviour in behaviours]
+    if not tries_flag:
+        return rules, source
+    return [
+        given.with_flag(flag)
+        for given in rules
+        for flag in ((False, True) if given.behaviour.knows_failover_consistent_hashing else (False,))
+    ], source
+
+
+def _behaviours_for(
+    asked: str | None, recorded: tuple[str | None, VersionSource], inferred: InferredRelease | None
 ) -> tuple[tuple[ReleaseBehaviour, ...], VersionSource]:
-    """The forms of the rules to try, and where the release is from. Raises ``InputError`` for a bad ``asked``."""
     if asked is not None:
         behaviour = behaviour_of(asked)
         if isinstance(behaviour, Rejection):
             raise InputError(behaviour.message)
         return (behaviour,), "asked for"
-    behaviour = behaviour_of(recorded or "")
+    behaviour = behaviour_of(recorded[0] or "")
     if not isinstance(behaviour, Rejection):
-        return (behaviour,), recorded_source
+        return (behaviour,), recorded[1]
     shown = inferred or NOTHING_INFERRED
     older = shown.newest_with(keeps_first_connected)
     return (shown.behaviour, *((older,) if older not in (None, shown.behaviour) else ())), "tried"
@@ -145,28 +194,6 @@ def _inferred(answers: Answers) -> InferredRelease | None:
         return None
     signs = signs_in((answer.kind, answer.data) for answer in answers.answers)
     return inferred_release([Snapshot(answers.path, {}, signs=signs)])
-
-
-def rules_for(behaviours: Sequence[ReleaseBehaviour], settings: BrokerSettings, *, try_flag: bool) -> list[Rules]:
-    """One set of rules for each behaviour, and for each value of the flag where that has to be tried."""
-    rules = [Rules(behaviour, settings) for behaviour in behaviours]
-    if not try_flag:
-        return rules
-    return [
-        given.with_flag(flag)
-        for given in rules
-        for flag in ((False, True) if given.behaviour.knows_failover_consistent_hashing else (False,))
-    ]
-
-
-def score(ledger: Ledger) -> tuple[int, int, int]:
-    """The smaller, the better the rules fit: differences, then facts that need inferred levels, then facts at all."""
-    inferred = ledger.compared[FactKind.ACTIVE_INFERRED_LEVELS]
-    return len(ledger.differences), inferred, -sum(ledger.compared.values())
-
-
-def fit_of(rules: Rules, ledger: Ledger) -> Fit:
-    return Fit(rules.behaviour.nonpartitioned_failover, rules.consistent_hashing, len(ledger.differences))
 
 
 @dataclass(slots=True)

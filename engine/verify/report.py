@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, ClassVar, Final, Literal
@@ -128,8 +128,8 @@ class NotCompared:
     count: Annotated[int, about("How many.", 1)]
 
 
-def _not_compared(counts: tuple[tuple[str, int], ...]) -> list[NotCompared]:
-    return [NotCompared(*row) for row in counts]
+def _not_compared(counts: Mapping[str, int]) -> list[NotCompared]:
+    return [NotCompared(*row) for row in counts.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class VerifyReport:
     rules: Annotated[RulesUsed, about("What was modelled.")]
     tallies: Annotated[tuple[Tally, ...], about("Facts by kind.", key="facts")]
     differences: Annotated[tuple[Difference, ...], about("Facts that do not agree.")]
-    not_compared: Annotated[tuple[tuple[str, int], ...], about("What was left out.", form=_not_compared)]
+    not_compared: Annotated[Mapping[str, int], about("What was left out.", form=_not_compared)]
     problems: Annotated[tuple[Problem, ...], about("Parts of the input that could not be used.")]
 
     @property
@@ -152,6 +152,11 @@ class VerifyReport:
     @property
     def agree(self) -> Annotated[int, about("Facts that agree.", 0)]:
         return sum(tally.agree for tally in self.tallies)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether something was compared, and nothing differs."""
+        return bool(self.compared) and not self.differences
 
     @property
     def exit_code(self) -> Annotated[Literal[0, 1, 2], about("How the command ends.")]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from engine.admin.kinds import AnswerKind, is_scalar
@@ -23,9 +21,9 @@ from engine.config import FLAG, BrokerSettings
 from engine.errors import Decoded, Problem
 from engine.hashing import crc32_hash
 from engine.verify.bundles import IN_RANGE_RULE
-from engine.verify.compare import NOT_MODELLED, behaviours_for, fit_of, rules_for, score
+from engine.verify.compare import NOT_MODELLED, Compared, best_report, candidates_for
 from engine.verify.consumers import infer_levels, observed_actives
-from engine.verify.report import Difference, FactKind, Fit, FlagSource, Ledger, Rules, Tally, VersionSource
+from engine.verify.report import FactKind, FlagSource, Ledger, Rules, VerifyReport
 from engine.verify.statistics import (
     Statistics,
     compare_aggregate,
@@ -68,65 +66,25 @@ _broker_stats, _report = shared(decode_broker_stats_topics), shared(decode_bundl
 _statistics, _aggregates = shared(decode_statistics), shared(decode_aggregates)
 
 
-@dataclass(frozen=True, slots=True)
-class LabReport:
-    """The outcome for one recording; the members mean the same as those of the product's ``VerifyReport``."""
-
-    name: str
-    pulsar_version: str
-    version_source: VersionSource
-    consistent_hashing: bool
-    flag_source: FlagSource
-    tallies: tuple[Tally, ...] = ()
-    differences: tuple[Difference, ...] = ()
-    not_compared: Mapping[str, int] = field(default_factory=dict)
-    problems: tuple[Problem, ...] = ()
-    fits: tuple[Fit, ...] = ()
-
-    @property
-    def compared(self) -> int:
-        return sum(tally.compared for tally in self.tallies)
-
-    @property
-    def agree(self) -> int:
-        return sum(tally.agree for tally in self.tallies)
-
-    @property
-    def agrees(self) -> bool:
-        """Whether something was compared, and nothing differs."""
-        return bool(self.compared) and not self.differences
-
-
-def compare_folder(folder: Folder, pulsar_version: str | None = None) -> LabReport:
+def compare_folder(folder: Folder, pulsar_version: str | None = None) -> VerifyReport:
     """Compare the model with a recorded folder. Raises ``InputError`` when its scenario cannot be read.
 
     ``pulsar_version`` overrules what the folder says of its release. Where nothing names the release or the flag, each
     form of the rules is tried and the one with the fewest differences counts.
     """
     recording = read_recording(folder)
-    behaviours, version_source = behaviours_for(
-        pulsar_version, recording.version, "load report" if recording.version_from_load_report else "scenario.json"
-    )
     settings, flag_source = _settings(recording)
-    candidates = rules_for(behaviours, settings, try_flag=flag_source == "tried")
-    comparisons = [_Comparison(recording, rules) for rules in candidates]
-    for comparison in comparisons:
-        comparison.run()
-    comparisons.sort(key=lambda comparison: score(comparison.ledger))
-    best = comparisons[0]
-    fits = tuple(fit_of(comparison.rules, comparison.ledger) for comparison in comparisons)
-    return LabReport(
-        name=recording.name,
-        pulsar_version=best.rules.behaviour.label,
-        version_source=version_source,
-        consistent_hashing=best.rules.consistent_hashing,
-        flag_source=flag_source,
-        tallies=best.ledger.tallies(KINDS),
-        differences=tuple(best.ledger.differences),
-        not_compared=dict(sorted(best.ledger.skipped.items())),
-        problems=tuple(dict.fromkeys((*recording.problems, *best.problems))),
-        fits=fits if len(fits) > 1 else (),
+    named = "load report" if recording.version_from_load_report else "scenario.json"
+    candidates, version_source = candidates_for(
+        pulsar_version, (recording.version, named), settings, tries_flag=flag_source == "tried"
     )
+
+    def compare(rules: Rules) -> Compared:
+        comparison = _Comparison(recording, rules)
+        comparison.run()
+        return comparison.ledger, tuple(dict.fromkeys((*recording.problems, *comparison.problems)))
+
+    return best_report(recording.name, candidates, (version_source, flag_source), compare, kinds=KINDS)
 
 
 def _settings(recording: Recording) -> tuple[BrokerSettings, FlagSource]:

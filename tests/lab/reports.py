@@ -8,18 +8,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from engine.verify.report import Difference
-from tests.lab.compare import LabReport, compare_folder
+from engine.verify.report import Difference, VerifyReport
+from tests.lab.compare import compare_folder
 from tests.lab.folder import RECORDINGS, Folder, read_folder, recording
 
 
 @cache
-def compared_once(path: Path) -> LabReport:
+def compared_once(path: Path) -> VerifyReport:
     """The report of a folder as it is."""
     return compare_folder(read_folder(path))
 
 
-def report_of(name: str) -> LabReport:
+def report_of(name: str) -> VerifyReport:
     """The report of a committed recording as it is."""
     return compared_once(RECORDINGS / name)
 
@@ -38,7 +38,7 @@ def differences_of(folder: Folder) -> tuple[Difference, ...]:
     return report.differences
 
 
-def counts(report: LabReport) -> Mapping[Enum, int]:
+def counts(report: VerifyReport) -> Mapping[Enum, int]:
     """How many facts of each kind were compared."""
     return {tally.kind: tally.compared for tally in report.tallies}
 

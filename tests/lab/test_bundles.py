@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.verify.report import FactKind
-from tests.lab.compare import LabReport, compare_folder
+from engine.verify.report import FactKind, VerifyReport
+from tests.lab.compare import compare_folder
 from tests.lab.facts import StepFact
 from tests.lab.folder import Folder, recording
 from tests.lab.reports import counts, differences_of, kinds
@@ -174,7 +174,7 @@ def test_a_namespace_has_the_boundaries_that_it_was_made_with(boundaries: list[s
     assert difference.kind is StepFact.DEFAULT_BOUNDARIES
 
 
-def _positions_refused(*, loaded: str | None, bundle: str = "0x00000000_0x7fffffff", status: int = 412) -> LabReport:
+def _positions_refused(*, loaded: str | None, bundle: str = "0x00000000_0x7fffffff", status: int = 412) -> VerifyReport:
     """A request for the hash positions of a bundle, with statistics that have a topic in one of the two halves."""
     files: dict[str, Any] = {"bundles.json": {"boundaries": HALVES, "numBundles": 2}}
     answers: list[Any] = [{"request": f"GET {NAMESPACE}/bundles", "status": 200, "file": "bundles.json"}]

@@ -57,7 +57,7 @@ def test_all_kinds_of_facts_but_the_doubtful_ones_occur() -> None:
 def test_the_scene_of_pip_392_has_600_active_consumers() -> None:
     reports = [report_of(f"pip392-flag-{flag}") for flag in ("off", "on")]
     assert [counts(report)[FactKind.ACTIVE_PARTITION] for report in reports] == [300, 300]
-    assert [report.consistent_hashing for report in reports] == [False, True]
+    assert [report.rules.consistent_hashing for report in reports] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_rules_of_another_release_fail_clearly(name: str, version: str, least: i
     """2.11.0 keeps the first connected; 4.0.0 does not know the flag that 4.0.1 brought."""
     recorded = "v4.0.1" if name.startswith("a") else "v2.11.0"
     report = compare_folder(recording(f"{recorded}-{name}"), version)
-    assert report.version_source == "asked for"
+    assert report.rules.release_source == "asked for"
     assert len(report.differences) >= least
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
-from engine.verify.report import Difference
+from engine.verify.report import Difference, RulesUsed, VerifyReport
 from tests.lab import plugin
 from tests.lab.committed import LEAST
-from tests.lab.compare import LabReport
 from tests.lab.folder import label_of
 from tests.lab.reports import compared_once
 
@@ -36,9 +35,9 @@ def test_recorded_folder(
         pytest.skip("nothing in it is of a kind that is compared")
 
 
-def _report_of(folder: Path) -> tuple[LabReport, list[str]]:
+def _report_of(folder: Path) -> tuple[VerifyReport, list[str]]:
     """The report of a folder, and why there is none: then it is an empty one."""
-    empty = LabReport("", "", "tried", consistent_hashing=False, flag_source="tried")
+    empty = VerifyReport("", RulesUsed("", "tried", False, "tried", ()), (), (), {}, ())
     try:
         return compared_once(folder), []
     except InputError as fault:

@@ -186,5 +186,5 @@ def _not_compared(report: VerifyReport) -> Iterator[str]:
     if report.not_compared:
         yield ""
         yield "not compared"
-        for what, count in report.not_compared:
+        for what, count in report.not_compared.items():
             yield f"  {count} × {what}"
