@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from functools import partial
 from typing import Any, Final, overload
 
 import numpy as np
@@ -15,26 +14,24 @@ from engine.compare.matching import NOTHING, Coded, keyed
 from engine.errors import InputError
 from engine.views.fleet.difference import (
     MEASURES,
-    FindingColumns,
+    SUBSCRIPTION,
+    Columns,
     FindingPlace,
-    NameColumns,
-    OwnerColumns,
+    Part,
+    Readers,
     Run,
-    RunColumns,
-    SubscriptionColumns,
 )
 from engine.views.fleet.runs import ResultFolder
 from tui.sources.fleet_tables import read_table
 
 COMPARED: Final = ("assignments", "subscription_loads", "worst_subscriptions", "findings", "topics", "brokers")
 """The tables that a comparison reads, of which a run may lack some."""
-_KEY: Final = ("cluster", "namespace", "subscription")
 _POLICIES: Final = ("flag_off", "flag_on")
 """The columns with the active consumer under each policy."""
-_SUBSCRIPTIONS: Final = (*_KEY, "type", "verdict", *MEASURES)
+_SUBSCRIPTION: Final = (*SUBSCRIPTION, "type", "verdict")
 _FINDING: Final = tuple(field.name for field in fields(FindingPlace))
 _FEW: Final = (
-    *_KEY, *_POLICIES, "policy", "type", "verdict", "rule", "severity",
+    *SUBSCRIPTION, *_POLICIES, "policy", "type", "verdict", "rule", "severity",
 )  # fmt: skip
 """Columns with few different values."""
 
@@ -95,31 +92,39 @@ def _run(folder: ResultFolder) -> Run:
     return Run(str(folder), folder.manifest.run_id, moment.isoformat() if moment else None)
 
 
-def columns_of(before: ResultFolder, after: ResultFolder) -> tuple[RunColumns, tuple[str, ...]]:
+def readers_of(before: ResultFolder, after: ResultFolder) -> tuple[Readers, tuple[str, ...]]:
     """How to read what both runs have, and the tables that one of them lacks. Reading raises ``InputError``."""
     missing = tuple(name for name in COMPARED if not (before.has(name) and after.has(name)))
-    owners = {"assignments", "subscription_loads"}.isdisjoint(missing)
-    return (
-        RunColumns(
-            partial(_owners, before, after) if owners else None,
-            None if "worst_subscriptions" in missing else partial(_subscriptions, before, after),
-            None if "findings" in missing else partial(_findings, before, after),
-            None if "topics" in missing else partial(_names, before, after, "topics", "topic"),
-            None if "brokers" in missing else partial(_names, before, after, "brokers", "broker"),
-        ),
-        missing,
+
+    def of_table(name: str, texts: Sequence[str], numbers: Sequence[str] = ()) -> Columns:
+        old, new = (_read(folder, name, (*texts, *numbers)) for folder in (before, after))
+        return _columns(old, new, texts, numbers)
+
+    def owners() -> Columns:
+        return _columns(_owners_of(before), _owners_of(after), (*SUBSCRIPTION, "topic", "owner"))
+
+    readers: dict[Part, Callable[[], Columns]] = {
+        "owners": owners,
+        "subscriptions": lambda: of_table("worst_subscriptions", _SUBSCRIPTION, MEASURES),
+        "findings": lambda: of_table("findings", _FINDING),
+        "topics": lambda: of_table("topics", ("cluster", "topic")),
+        "brokers": lambda: of_table("brokers", ("cluster", "broker")),
+    }
+    tables = {"owners": {"assignments", "subscription_loads"}, "subscriptions": {"worst_subscriptions"}}
+    return {part: read for part, read in readers.items() if tables.get(part, {part}).isdisjoint(missing)}, missing
+
+
+def _columns(old: Any, new: Any, texts: Sequence[str], numbers: Sequence[str] = ()) -> Columns:
+    return Columns(
+        {name: coded(old.column(name), new.column(name)) for name in texts},
+        {name: (_numbers(old, name), _numbers(new, name)) for name in numbers},
     )
-
-
-def _owners(before: ResultFolder, after: ResultFolder) -> OwnerColumns:
-    old, new = _owners_of(before), _owners_of(after)
-    return OwnerColumns(**{name: coded(old.column(name), new.column(name)) for name in (*_KEY, "topic", "owner")})
 
 
 def _owners_of(folder: ResultFolder) -> Any:
     """Active consumers under the policy in force; which one that is may differ between subscriptions."""
-    in_force = _read(folder, "subscription_loads", (*_KEY, "policy"), [("in_force", "=", True)])
-    rows = _read(folder, "assignments", (*_KEY, "topic", *_POLICIES))
+    in_force = _read(folder, "subscription_loads", (*SUBSCRIPTION, "policy"), [("in_force", "=", True)])
+    rows = _read(folder, "assignments", (*SUBSCRIPTION, "topic", *_POLICIES))
     off, on = (rows.column(policy) for policy in _POLICIES)
     ringed = in_force.filter(pc.equal(in_force.column("policy").cast(pa.string()), _POLICIES[1]))
     if len(ringed) == len(in_force):
@@ -127,27 +132,11 @@ def _owners_of(folder: ResultFolder) -> Any:
     elif not len(ringed):
         owner = off
     else:
-        mine, others = keyed(*(coded(rows.column(name), ringed.column(name)) for name in _KEY))
+        mine, others = keyed(*(coded(rows.column(name), ringed.column(name)) for name in SUBSCRIPTION))
         owner = pc.if_else(pa.array(np.isin(mine, others)), on.cast(pa.string()), off.cast(pa.string()))
+        owner = owner.dictionary_encode()  # as that of a run with one policy alone
     return rows.append_column("owner", owner)
-
-
-def _subscriptions(before: ResultFolder, after: ResultFolder) -> SubscriptionColumns:
-    old, new = (_read(folder, "worst_subscriptions", _SUBSCRIPTIONS) for folder in (before, after))
-    texts = {name: coded(old.column(name), new.column(name)) for name in _SUBSCRIPTIONS[:5]}
-    measures = {name: (_numbers(old, name), _numbers(new, name)) for name in MEASURES}
-    return SubscriptionColumns(**texts, measures=measures)
 
 
 def _numbers(table: Any, name: str) -> Any:
     return pc.fill_null(table.column(name).cast(pa.float64()), float("nan")).to_numpy()
-
-
-def _findings(before: ResultFolder, after: ResultFolder) -> FindingColumns:
-    old, new = (_read(folder, "findings", _FINDING) for folder in (before, after))
-    return FindingColumns(*(coded(old.column(name), new.column(name)) for name in _FINDING))
-
-
-def _names(before: ResultFolder, after: ResultFolder, table: str, column: str) -> NameColumns:
-    old, new = (_read(folder, table, ["cluster", column]) for folder in (before, after))
-    return NameColumns(*(coded(old.column(name), new.column(name)) for name in ("cluster", column)))

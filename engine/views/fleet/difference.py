@@ -5,8 +5,8 @@ Owners are the active consumers that the rule in force gives each partition: com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
@@ -18,6 +18,7 @@ from engine.lint.model import SeverityLabel
 MeasureName = Literal["spare_msg_rate", "idle", "max_over_even", "max_over_mean"]
 MEASURES: Final[tuple[MeasureName, ...]] = get_args(MeasureName)
 """What a subscription is judged by, less being better; lists of what got worse are sorted by them in this order."""
+SUBSCRIPTION: Final = ("cluster", "namespace", "subscription")
 SAME: Final = 1e-9
 """Within this relative distance two numbers are the same: sums of rates depend on the order of additions."""
 TOPICS_LISTED: Final = 100
@@ -37,60 +38,30 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class OwnerColumns:
-    """A row for each partition of each Failover subscription, with its active consumer."""
+class Columns:
+    """A table of both runs by column: texts, and numbers of either run, NaN for none."""
 
-    cluster: Coded
-    namespace: Coded
-    subscription: Coded
-    topic: Coded
-    owner: Coded
+    texts: Mapping[str, Coded]
+    numbers: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
+    def keys(self, *names: str) -> tuple[Ints, Ints]:
+        """The keys of the rows of either run by these columns."""
+        return keyed(*(self.texts[name] for name in names))
 
-@dataclass(frozen=True, eq=False, slots=True)
-class SubscriptionColumns:
-    """A row for each subscription. ``measures`` has arrays of either run for each of ``MEASURES``, NaN for none."""
-
-    cluster: Coded
-    namespace: Coded
-    subscription: Coded
-    type: Coded
-    verdict: Coded
-    measures: dict[MeasureName, tuple[Any, Any]]
+    def row(self, at: int, names: Iterable[str], *, before: bool = False) -> dict[str, Any]:
+        """The texts of a row by column, empty where it has none."""
+        columns = {name: self.texts[name] for name in names}
+        codes = {name: (column.before if before else column.after)[at] for name, column in columns.items()}
+        return {name: columns[name].name(int(code)) or "" for name, code in codes.items()}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class FindingColumns:
-    """A row for each finding: its rule and severity, and its place, empty where a part does not apply."""
+Part = Literal["owners", "subscriptions", "findings", "topics", "brokers"]
+Readers = Mapping[Part, Callable[[], Columns]]
+"""How to read what both runs have, one table after the other: a fleet's topics alone are large.
 
-    rule: Coded
-    severity: Coded
-    cluster: Coded
-    namespace: Coded
-    subscription: Coded
-    bundle: Coded
-    topic: Coded
-    consumer: Coded
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class NameColumns:
-    """A row for each topic or broker: its cluster and its name."""
-
-    cluster: Coded
-    name: Coded
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class RunColumns:
-    """How to read the columns of both runs, one kind after the other: a fleet's topics alone are large. None for what
-    one of the runs lacks."""
-
-    owners: Callable[[], OwnerColumns] | None = None
-    subscriptions: Callable[[], SubscriptionColumns] | None = None
-    findings: Callable[[], FindingColumns] | None = None
-    topics: Callable[[], NameColumns] | None = None
-    brokers: Callable[[], NameColumns] | None = None
+``owners`` has a row for each partition of each Failover subscription, ``subscriptions`` numbers for each of
+``MEASURES``; ``topics`` and ``brokers`` have a cluster and a name.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,29 +235,50 @@ class FleetDifference:
 
 
 def fleet_difference(
-    before: Run, after: Run, columns: RunColumns, *, top: int, not_compared: Sequence[Any] = ()
+    before: Run, after: Run, readers: Readers, *, top: int, not_compared: Sequence[Any] = ()
 ) -> FleetDifference:
     """The difference of two runs, of each list the first ``top``. O(rows log rows); values are made for lists only."""
-    sums: dict[str, Any] = {}
-    lists: dict[str, Any] = {}
-    if columns.owners is not None:
-        _compare_owners(columns.owners(), top, sums, lists)
-    if columns.subscriptions is not None:
-        _compare_subscriptions(columns.subscriptions(), top, sums, lists)
-    if columns.findings is not None:
-        _compare_findings(columns.findings(), top, sums, lists)
-    for name, read in (("topics", columns.topics), ("brokers", columns.brokers)):
-        if read is not None:
-            _compare_names(name, read(), top, sums, lists)
-    return FleetDifference(before, after, FleetSums(**sums), FleetLists(**lists), not_compared)
+    found = _Found(top)
+    for part, read in readers.items():
+        columns = read()
+        match part:
+            case "owners":
+                _compare_owners(columns, found)
+            case "subscriptions":
+                found.add_one_sided(columns, SubscriptionName, "subscriptions_vanished", "subscriptions_appeared")
+                _compare_subscriptions(columns, found)
+            case "findings":
+                found.add_one_sided(columns, FindingPlace, "gone_findings", "new_findings")
+            case _:
+                found.add_one_sided(columns, NameInCluster, f"{part}_vanished", f"{part}_appeared")
+    return FleetDifference(before, after, FleetSums(**found.sums), FleetLists(**found.lists), not_compared)
 
 
-def _compare_owners(columns: OwnerColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
-    first, second = matched(*keyed(columns.cluster, columns.subscription, columns.topic))
+@dataclass(slots=True)
+class _Found:
+    """What is counted, and of each list the first ``top``."""
+
+    top: int
+    sums: dict[str, Any] = field(default_factory=dict)
+    lists: dict[str, Any] = field(default_factory=dict)
+
+    def add_one_sided(self, columns: Columns, kind: Callable[..., Any], gone: str, new: str) -> None:
+        """Add the rows that only one of the runs has, as values of a kind; how bad a finding is plays no part."""
+        names = list(columns.texts) if kind is not SubscriptionName else SUBSCRIPTION
+        keys = columns.keys(*(name for name in names if name != "severity"))
+        for name, mine, others, before in ((gone, *keys, True), (new, *keys[::-1], False)):
+            rows = missing_in(mine, others)
+            self.sums[name] = len(rows)
+            self.lists[name] = tuple(kind(*columns.row(at, names, before=before).values()) for at in rows[: self.top])
+
+
+def _compare_owners(columns: Columns, found: _Found) -> None:
+    owner = columns.texts["owner"]
+    first, second = matched(*columns.keys("cluster", "subscription", "topic"))
     order = np.argsort(second)
     first, second = first[order], second[order]
-    old, new = columns.owner.before[first], columns.owner.after[second]
-    _, groups = keyed(columns.cluster, columns.namespace, columns.subscription)
+    old, new = owner.before[first], owner.after[second]
+    _, groups = columns.keys(*SUBSCRIPTION)
     _, example, group, partitions = np.unique(
         groups[second], return_index=True, return_inverse=True, return_counts=True
     )
@@ -294,24 +286,20 @@ def _compare_owners(columns: OwnerColumns, top: int, sums: dict[str, Any], lists
     moved = np.bincount(group[changed], minlength=len(partitions))
     changed = changed[np.argsort(group[changed], kind="stable")]
     ends = np.cumsum(moved)
-    sums |= {"partitions": len(first), "moved": len(changed), "moved_subscriptions": int(np.count_nonzero(moved))}
-    most = np.argsort(-moved, kind="stable")[:top]
-    lists["moved"] = tuple(
+    found.sums |= {"partitions": len(first), "moved": len(changed), "moved_subscriptions": int(np.count_nonzero(moved))}
+    most = np.argsort(-moved, kind="stable")[: found.top]
+
+    def topic(row: int) -> MovedTopic:
+        sides = owner.name(int(old[row])), owner.name(int(new[row]))
+        return MovedTopic(columns.row(second[row], ["topic"])["topic"], *sides)
+
+    found.lists["moved"] = tuple(
         SubscriptionMoves(
-            _name(columns.cluster, columns.cluster.after[second[example[at]]]),
-            _name(columns.namespace, columns.namespace.after[second[example[at]]]),
-            _name(columns.subscription, columns.subscription.after[second[example[at]]]),
-            int(partitions[at]),
-            int(moved[at]),
-            _owner_changes(columns.owner, old[rows], new[rows]),
-            tuple(
-                MovedTopic(
-                    _name(columns.topic, columns.topic.after[second[row]]),
-                    columns.owner.name(int(old[row])),
-                    columns.owner.name(int(new[row])),
-                )
-                for row in rows[:TOPICS_LISTED]
-            ),
+            **columns.row(second[example[at]], SUBSCRIPTION),
+            partitions=int(partitions[at]),
+            moved=int(moved[at]),
+            owners=_owner_changes(owner, old[rows], new[rows]),
+            topics=tuple(topic(row) for row in rows[:TOPICS_LISTED]),
         )
         for at in most[moved[most] > 0]
         for rows in [changed[ends[at] - moved[at] : ends[at]]]
@@ -327,56 +315,38 @@ def _owner_changes(owner: Coded, old: Ints, new: Ints) -> tuple[OwnerChange, ...
     )
 
 
-def _compare_subscriptions(columns: SubscriptionColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
-    names = columns.cluster, columns.namespace, columns.subscription
-    keys = keyed(*names)
-    for name, mine, others, before in (
-        ("subscriptions_vanished", *keys, True),
-        ("subscriptions_appeared", *keys[::-1], False),
-    ):
-        rows = missing_in(mine, others)
-        sums[name] = len(rows)
-        sides = [column.before if before else column.after for column in names]
-        lists[name] = tuple(
-            SubscriptionName(*(_name(column, side[row]) for column, side in zip(names, sides, strict=True)))
-            for row in rows[:top]
-        )
-    first, second = matched(*keys)
-    pairs = {name: (old[first], new[second]) for name, (old, new) in columns.measures.items()}
+def _compare_subscriptions(columns: Columns, found: _Found) -> None:
+    verdict = columns.texts["verdict"]
+    first, second = matched(*columns.keys(*SUBSCRIPTION))
+    pairs = {name: (columns.numbers[name][0][first], columns.numbers[name][1][second]) for name in MEASURES}
     rises = {name: _rise(old, new) for name, (old, new) in pairs.items()}
     worse = np.any([rise > 0 for rise in rises.values()], axis=0)
     better = np.any([rise < 0 for rise in rises.values()], axis=0) & ~worse
-    verdicts = columns.verdict.before[first] != columns.verdict.after[second]
+    verdicts = verdict.before[first] != verdict.after[second]
     summed: tuple[tuple[MeasureName, type], ...] = (("idle", int), ("spare_msg_rate", float))
     for measure, new_sum in summed:
-        old_values, new_values = columns.measures[measure]
-        sums[measure] = new_sum(np.nansum(new_values) - np.nansum(old_values))
-
-    def listed(rows: Ints, sign: int) -> tuple[SubscriptionChange, ...]:
-        order = np.lexsort([-sign * rises[name][rows] for name in reversed(MEASURES)])
-        return tuple(change(int(at)) for at in rows[order][:top])
+        old_values, new_values = columns.numbers[measure]
+        found.sums[measure] = new_sum(np.nansum(new_values) - np.nansum(old_values))
 
     def change(at: int) -> SubscriptionChange:
         return SubscriptionChange(
-            _name(columns.cluster, columns.cluster.after[second[at]]),
-            _name(columns.namespace, columns.namespace.after[second[at]]),
-            _name(columns.subscription, columns.subscription.after[second[at]]),
-            _name(columns.type, columns.type.after[second[at]]),
-            tuple(name for name in MEASURES if rises[name][at] > 0),
-            tuple(name for name in MEASURES if rises[name][at] < 0),
-            measured(at, 0, columns.verdict.before[first[at]]),
-            measured(at, 1, columns.verdict.after[second[at]]),
+            **columns.row(second[at], (*SUBSCRIPTION, "type")),
+            worse=tuple(name for name in MEASURES if rises[name][at] > 0),
+            better=tuple(name for name in MEASURES if rises[name][at] < 0),
+            before=measured(at, 0, verdict.before[first[at]]),
+            after=measured(at, 1, verdict.after[second[at]]),
         )
 
-    def measured(at: int, side: int, verdict: int) -> Measured:
+    def measured(at: int, side: int, code: int) -> Measured:
         values = {name: float(pair[side][at]) for name, pair in pairs.items()}
         numbers = {name: None if np.isnan(value) else value for name, value in values.items()}
-        return Measured(**numbers, verdict=columns.verdict.name(int(verdict)))
+        return Measured(**numbers, verdict=verdict.name(int(code)))
 
     for name, where, sign in (("worse", worse, 1), ("better", better, -1), ("verdicts", verdicts, 1)):
         rows = np.flatnonzero(where)
-        sums[name] = len(rows)
-        lists[name] = listed(rows, sign)
+        order = np.lexsort([-sign * rises[measure][rows] for measure in reversed(MEASURES)])
+        found.sums[name] = len(rows)
+        found.lists[name] = tuple(change(int(at)) for at in rows[order][: found.top])
 
 
 def _rise(old: Any, new: Any) -> Any:
@@ -384,33 +354,3 @@ def _rise(old: Any, new: Any) -> Any:
     rise = new - old
     known = ~np.isnan(rise) & (np.abs(rise) > SAME * np.maximum(np.abs(old), np.abs(new)))
     return np.where(known, rise, 0.0)
-
-
-def _compare_findings(columns: FindingColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
-    every = [getattr(columns, column.name) for column in fields(FindingPlace)]
-    keys = keyed(*(column for column in every if column is not columns.severity))
-    for name, mine, others, before in (("gone_findings", *keys, True), ("new_findings", *keys[::-1], False)):
-        rows = missing_in(mine, others)
-        sums[name] = len(rows)
-        sides = [column.before if before else column.after for column in every]
-        lists[name] = tuple(
-            _finding([_name(column, side[row]) for column, side in zip(every, sides, strict=True)])
-            for row in rows[:top]
-        )
-
-
-def _finding(texts: Sequence[Any]) -> FindingPlace:
-    return FindingPlace(*texts)
-
-
-def _compare_names(name: str, columns: NameColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
-    old, new = keyed(columns.cluster, columns.name)
-    for key, mine, others, side in ((f"{name}_vanished", old, new, "before"), (f"{name}_appeared", new, old, "after")):
-        rows = missing_in(mine, others)
-        sums[key] = len(rows)
-        sides = [(column, getattr(column, side)) for column in (columns.cluster, columns.name)]
-        lists[key] = tuple(NameInCluster(*(_name(column, codes[row]) for column, codes in sides)) for row in rows[:top])
-
-
-def _name(column: Coded, code: int) -> str:
-    return column.name(int(code)) or ""

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -132,6 +134,18 @@ def test_what_a_run_lacks_is_not_compared_and_nothing_is_claimed_of_it(run: Run,
     assert "findings:" not in run("fleet", "diff", before, after).out
     asked = run("fleet", "diff", before, after, "--fail-on", "new_findings>0")
     assert (asked.code, "findings" in asked.err) == (2, True)
+
+
+def test_runs_in_which_other_policies_are_in_force_are_compared(run: Run, tmp_path: Path) -> None:
+    """On Monday one subscription is on the ring and one is not; on Tuesday both are, so audit has others."""
+    before, after = both_days(tmp_path)
+    (path,) = (Path(after) / "subscription_loads").rglob("*.parquet")
+    loads = pq.read_table(path, partitioning=None)
+    ringed = pc.equal(loads.column("policy").cast(pa.string()), "flag_on")
+    pq.write_table(loads.set_column(loads.schema.get_field_index("in_force"), "in_force", ringed), path)
+    outcome = document(run, before, after)
+    assert (outcome["sums"]["partitions"], outcome["sums"]["moved"]) == (7, 3 + 2)
+    assert {row["after"] for row in outcome["moved"][1]["owners"]} == {"not-in-force-tuesday"}
 
 
 def test_the_same_run_twice_is_refused(run: Run, tmp_path: Path) -> None:

@@ -187,11 +187,11 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
         before, after = (result_folder(text) for text in runs)
     else:
         before, after = (result_folder(runs[0], run_id) for run_id in runs[1:])
-    from tui.sources.fleet_runs import columns_of, runs_of
+    from tui.sources.fleet_runs import readers_of, runs_of
 
     described = runs_of(before, after)
-    columns, missing = columns_of(before, after)
-    difference = fleet_difference(*described, columns, top=top, not_compared=missing)
+    readers, missing = readers_of(before, after)
+    difference = fleet_difference(*described, readers, top=top, not_compared=missing)
     for limit in wanted:
         if getattr(difference.sums, limit.name) is None:
             raise InputError(
