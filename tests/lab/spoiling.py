@@ -214,5 +214,6 @@ def table(*cases: Case) -> pytest.MarkDecorator:
 
 
 def _label(case: Case) -> str:
-    first = next(iter((*case.found, *case.others)))
-    return f"{case.name}-{(first.kind if isinstance(first, Found) else first).name.lower()}"
+    """Each process names a test alike: others are sorted."""
+    kinds = [one.kind if isinstance(one, Found) else one for one in case.found]
+    return f"{case.name}-{[*kinds, *sorted(case.others, key=str)][0].name.lower()}"
