@@ -23,7 +23,7 @@ from engine.config import CURRENT, DEFAULTS, FLAG, BrokerSettings, ReleaseBehavi
 from engine.errors import InputError, Rejection, system_reason
 from engine.input import read_path
 from engine.text import natural_key
-from pipeline.schemas import ANSWERS, BROKERS, FILES, LOAD_ANSWERS, SETTINGS, Table
+from engine.views.fleet.tables import ANSWERS, BROKERS, FILES, LOAD_ANSWERS, SETTINGS, Table
 from pipeline.tables import Tables
 
 KINDS: Final[Mapping[AnswerKind, Kind]] = {

@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from pipeline.schemas import EVERY_TABLE, SHARED, Table
-from pipeline.stamps import KINDS
+from engine.views.fleet.tables import EVERY_TABLE, STAMP, Column, Table
 
 _HEAD: Final = """# The tables of a fleet
 
-Written from the declarations in `pipeline/schemas.py` by `python -m pipeline.dictionary > docs/tables.md`.
+Written from the declarations in `engine/views/fleet/tables.py` by `python -m pipeline.dictionary > docs/tables.md`.
 [fleets.md](fleets.md) says where the files are and how to read the latest run. The same comments are in the files,
 where Spark shows them (`describe`). Types are Spark's; a question mark: a row may have none. Rates are messages a
 second, throughputs bytes a second, as brokers measure them.
@@ -23,12 +22,12 @@ second, throughputs bytes a second, as brokers measure them.
 
 def dictionary() -> str:
     """The page."""
-    common = [("run_id", "string", "The run that wrote the row: a partition of the table, so it is in the path.")]
-    common += [(name, f"{kind}?", SHARED[name].about) for name, kind in KINDS.items()]
+    about = "The run that wrote the row: a partition of the table, so it is in the path."
+    run = Column("run_id", "string", nullable=False, about=about)
     blocks = [
         _HEAD,
         "Every table ends with these columns.\n",
-        *_rows(common),
+        *_rows([run, *STAMP]),
         *(_table(table) for table in EVERY_TABLE),
     ]
     return "\n".join(blocks)
@@ -36,14 +35,13 @@ def dictionary() -> str:
 
 def _table(table: Table) -> str:
     key = f" Key: {', '.join(table.key)}." if table.key else ""
-    columns = [(column.name, column.kind + "?" * column.nullable, column.about) for column in table.columns]
-    return "\n".join([f"\n## {table.name}\n\n{table.about}{key}\n", *_rows(columns)])
+    return "\n".join([f"\n## {table.name}\n\n{table.about}{key}\n", *_rows(table.columns)])
 
 
-def _rows(columns: list[tuple[str, str, str]]) -> Iterator[str]:
+def _rows(columns: Iterable[Column]) -> Iterator[str]:
     yield "| column | type | meaning |\n|---|---|---|"
-    for name, kind, about in columns:
-        yield f"| `{name}` | `{kind}` | {about.replace('|', chr(92) + '|')} |"
+    for name, kind, nullable, about in columns:
+        yield f"| `{name}` | `{kind}{'?' * nullable}` | {about.replace('|', chr(92) + '|')} |"
 
 
 if __name__ == "__main__":

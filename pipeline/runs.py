@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.runs import LATEST, RUNS, Manifest, check_release, result_at, run_ids
-from pipeline.schemas import EVERY_TABLE, QUARANTINE, Table
+from engine.views.fleet.tables import EVERY_TABLE, QUARANTINE, Table
 from pipeline.stamps import stamped_frame, with_comments
 from pipeline.storage import Place, StorePath, first_line, for_arrow, make_folder, names_in, remove_folder
 from pipeline.tables import ROWS_PER_GROUP, PartWriter, Tables, parts_in, tables_if_there

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from engine.views.fleet.tables import Table
 from pipeline.runs import Draft, Folders, Parts
-from pipeline.schemas import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from engine.views.fleet.tables import STAMP, arrow_of
 from pipeline.batches import codes_of
 
 if TYPE_CHECKING:
@@ -19,13 +20,8 @@ if TYPE_CHECKING:
 
 _NAMESPACE: Final = "namespace"
 _LATEST_MS: Final = 250_000_000_000_000
-COLUMNS: Final = pa.schema([pa.field("tenant", pa.string()), pa.field("snapshot_time", pa.timestamp("us", "UTC"))])
-"""The last columns of every table. ``tenant`` is that of the namespace, empty where a row is about none;
-``snapshot_time`` is the latest moment of the answers that the run is about: the time that their folder is named by,
-else when the file was written."""
+COLUMNS: Final = arrow_of(STAMP)
 _TENANT, _TIME = COLUMNS.names
-KINDS: Final = {_TENANT: "string", _TIME: "timestamp"}
-"""Their types in Spark's words."""
 
 
 def new_run_id() -> str:
@@ -39,6 +35,19 @@ def time_of(since_1970_ms: int | None) -> datetime | None:
     if since_1970_ms is None or not 0 < since_1970_ms < _LATEST_MS:
         return None
     return datetime.fromtimestamp(since_1970_ms / 1000, UTC)
+
+
+def time_of_text(text: str) -> datetime | None:
+    """The same of a text as brokers write it; one without a zone is in UTC.
+
+    >>> time_of_text("2026-01-08T09:33:39.457424-07:00").isoformat(), time_of_text("2026-01-08T09:33:39.1Z[UTC]").second
+    ('2026-01-08T16:33:39.457424+00:00', 39)
+    """
+    try:
+        moment = datetime.fromisoformat(text.partition("[")[0])
+        return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def since_1970_ms(moment: datetime | None) -> int:

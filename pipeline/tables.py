@@ -15,10 +15,8 @@ import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
 from engine.views.fleet.runs import result_at
-from pipeline.schemas import Table
-from pipeline.stamps import COLUMNS as STAMP
-from pipeline.stamps import KINDS as STAMP_KINDS
-from pipeline.stamps import stamped
+from engine.views.fleet.tables import STAMP, Table
+from pipeline.stamps import COLUMNS, stamped
 from pipeline.storage import Place, StorePath, for_arrow
 
 if TYPE_CHECKING:
@@ -81,7 +79,7 @@ class Tables:
 
         Without its job, an empty one. Columns that an earlier release did not write are null.
         """
-        stamp = (f"`{name}` {kind}" for name, kind in STAMP_KINDS.items()) if with_stamp else ()
+        stamp = (f"`{column.name}` {column.kind}" for column in STAMP) if with_stamp else ()
         ddl = ", ".join([table.ddl, *stamp])
         parts = [str(part) for part in self.parts(table)]
         return spark.read.schema(ddl).parquet(*parts) if parts else spark.createDataFrame([], ddl)
@@ -165,7 +163,7 @@ class PartWriter:
         """
         self.table = table
         self._snapshot_time = snapshot_time
-        self._few = None if table.few is None else (*table.few, *STAMP.names)
+        self._few = None if table.few is None else (*table.few, *COLUMNS.names)
         self.name = f"part-{task:06d}-{job and job + '-'}{uuid.uuid4().hex[:12]}{SUFFIX}"
         self._path = folder / self.name
         self._writer: Any = None
@@ -211,7 +209,7 @@ def _like(column: Any, kind: Any) -> Any:
 
 
 def _as_written(table: Table, given: Any) -> Any:
-    declared = [*table.arrow, *STAMP]
+    declared = [*table.arrow, *COLUMNS]
     assert given.names == [field.name for field in declared], f"{given.names} are not the columns of {table.name}"
     return pa.schema([pa.field(field.name, given.field(field.name).type, field.nullable) for field in declared])
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-FORMAT: Final = "ringside.run/1"
+FORMAT: Final = "ringside.run/2"
 RUN: Final = "20261128T000000Z-00000000"
 
 

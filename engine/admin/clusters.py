@@ -106,9 +106,17 @@ def clusters_of(
     if grouping == "one":
         return Clusters({"": ""})
     if grouping == "folders":
-        whole = {root: root.rstrip("/") for root, own in known.items() if own & _OF_BROKERS}
-        return Clusters(whole or {"": ""})
+        return Clusters(_by_folder(known) or {"": ""})
     return Clusters(_Tree(known, bundles).whole())
+
+
+def _by_folder(kinds: Mapping[str, frozenset[Kind]]) -> dict[str, str]:
+    """Each folder with answers of whole brokers, and of the others with topics each that has none of those below it."""
+    whole = [root for root, own in kinds.items() if own & _OF_BROKERS]
+    others = [root for root, own in kinds.items() if "topics" in own and not {*_upwards(root)} & {*whole}]
+    above = {"", *(folder for root in whole for folder in _upwards(root))}
+    apart = ([folder for folder in _upwards(root) if folder not in above] for root in others)
+    return {root: root.rstrip("/") for root in (*whole, *(folders[-1] for folders in apart if folders))}
 
 
 @dataclass(frozen=True)

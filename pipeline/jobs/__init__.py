@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import InputError
 from engine.views.fleet.runs import check_release
-from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.runs import Draft
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     ANSWERS,
     BUNDLE_REPORTS,
     BUNDLES,
@@ -26,6 +24,8 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.runs import Draft
 from pipeline.stamps import new_run_id
 from pipeline.storage import Place, check_place
 from pipeline.tables import Tables, tables_at

@@ -15,13 +15,7 @@ from engine.config import ReleaseBehaviour
 from engine.errors import InputError, Problem
 from engine.failover.bulk import Changes, ConsumerList
 from engine.failover.bulk_policies import Policy, policies_of
-from pipeline.clusters import reported
-from pipeline.jobs.options import check_options, release_of
-from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.reading.consumer_lists import read_consumer_lists
-from pipeline.reading.rows import BAD, Row, quarantine_row
-from pipeline.runs import Draft
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     ASSIGNMENTS,
     CONSUMER_LOADS,
     CONSUMER_SETS,
@@ -29,6 +23,12 @@ from pipeline.schemas import (
     SUBSCRIPTION_LOADS,
     SUBSCRIPTIONS,
 )
+from pipeline.clusters import reported
+from pipeline.jobs.options import check_options, release_of
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.consumer_lists import read_consumer_lists
+from pipeline.reading.rows import BAD, Row, quarantine_row
+from pipeline.runs import Draft
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "assign"
-_SUMMED: Final = ("partitions", "idle", "moved", "least_moved", "max_over_even")
+_SUMMED: Final = ("partitions", "idle", "moved", "least_moved")
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
         draft.write_frame(SUBSCRIPTION_LOADS, subscription_loads(consumers, ringed))
         consumers.unpersist()
         draft.write(QUARANTINE, [("", JOB, *row) for row in (*asked.problems, *_lists_of_nobody(asked, unknown))])
-        loads = [*draft.rows(SUBSCRIPTION_LOADS, "policy", "in_force", *_SUMMED)]
+        loads = [*draft.rows(SUBSCRIPTION_LOADS, "policy", "in_force", *_SUMMED, "improvable", "busiest_over_average")]
         summary: dict[str, object] = {
             **_rows_written(draft, counts),
             **_rules_applied(rules, agreement),
@@ -114,7 +114,7 @@ def run(spark: SparkSession, source: Place | Tables, target: Place | Draft, opti
             "now": {
                 name: value
                 for name, value in _totals([row[2:] for row in loads if row[1]]).items()
-                if name in ("idle", "worst_max_over_even")
+                if name in ("idle", "worst_busiest_over_average")
             },
             "inferred": {name: counts[name] for name in ("with_priority_levels", "in_no_brokers_order")},
             "changes": {
@@ -207,11 +207,10 @@ def _rules_applied(rules: Mapping[str, RulesInForce], accounts: Sequence[OwnedAc
 
 
 def _totals(rows: Sequence[Sequence[Any]]) -> dict[str, object]:
-    """Sums over rows of ``subscription_loads``, and the worst of them."""
-    *summed, worst = zip(*rows, strict=True) if rows else [()] * len(_SUMMED)
+    """Sums over rows of ``subscription_loads``, and the worst of those that a better spread exists for."""
     return {
-        **{name: sum(column) for name, column in zip(_SUMMED, summed, strict=False)},
-        "worst_max_over_even": max((value for value in worst if value is not None), default=None),
+        **{name: sum(row[at] for row in rows) for at, name in enumerate(_SUMMED)},
+        "worst_busiest_over_average": max((ratio for *_, improvable, ratio in rows if improvable), default=None),
     }
 
 

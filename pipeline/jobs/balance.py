@@ -14,13 +14,7 @@ from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
 from engine.views.fleet.options import CLUSTERS, MAX_INPUT
-from pipeline.jobs import importing
-from pipeline.jobs.balance_tasks import WRITTEN, BalanceWork
-from pipeline.jobs.options import check_options
-from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.reading.files import find_answers
-from pipeline.runs import Draft
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     BALANCE_BROKERS,
     BALANCE_CLUSTERS,
     BALANCE_LOOPS,
@@ -33,6 +27,12 @@ from pipeline.schemas import (
     SETTINGS,
     Table,
 )
+from pipeline.jobs import importing
+from pipeline.jobs.balance_tasks import WRITTEN, BalanceWork
+from pipeline.jobs.options import check_options
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.files import find_answers
+from pipeline.runs import Draft
 from pipeline.sink import NoAccount, write_by_engine
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at, tables_if_there

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -21,10 +22,7 @@ from engine.errors import Problem, Rejection
 from engine.text import natural_key
 from engine.views.brokers.model import BrokersFrame, BrokersInput, BrokersQuestion, BrokersView, Numbers
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, fullest_resource
-from pipeline.batches import whole_groups
-from pipeline.reading.rows import BAD, NOTE, Row, is_note, quarantine_row
-from pipeline.runs import Parts
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     BALANCE_ANSWERS,
     BALANCE_BROKERS,
     BALANCE_CLUSTERS,
@@ -34,6 +32,9 @@ from pipeline.schemas import (
     QUARANTINE,
     Table,
 )
+from pipeline.batches import whole_groups
+from pipeline.reading.rows import BAD, NOTE, Row, is_note, quarantine_row
+from pipeline.runs import Parts
 from pipeline.sink import NoAccount
 
 WRITTEN: Final = (
@@ -60,13 +61,19 @@ class BalanceWork:
                 answers.setdefault(cluster, []).append(AnswerFile(file, body))
             parts.write(BALANCE_ANSWERS, table.select(BALANCE_ANSWERS.names))
             for cluster, files in answers.items():
-                for written, rows in forecast_rows(cluster, files, self.question, self.release).items():
+                for written, rows in forecast_rows(
+                    cluster, files, self.question, self.release, parts.snapshot_time
+                ).items():
                     parts.write(written, written.columns_of(rows))
         return NoAccount()
 
 
 def forecast_rows(
-    cluster: str, files: Sequence[AnswerFile], question: BrokersQuestion, release: str | None = None
+    cluster: str,
+    files: Sequence[AnswerFile],
+    question: BrokersQuestion,
+    release: str | None = None,
+    now: datetime | None = None,
 ) -> dict[Table, list[Row]]:
     """The rows of one cluster by table, from its answers in any order. Costs one forecast."""
     given = brokers_input(
@@ -87,7 +94,7 @@ def forecast_rows(
     return problems | {
         BALANCE_CLUSTERS: [_cluster_row(cluster, given, answer, before, after)],
         BALANCE_BROKERS: _broker_rows(cluster, answer, before, after),
-        BALANCE_UNLOADS: _unload_rows(cluster, answer),
+        BALANCE_UNLOADS: _unload_rows(cluster, answer, now),
         BALANCE_LOOPS: _loop_rows(cluster, answer),
     }
 
@@ -180,10 +187,11 @@ def _decisive(numbers: Numbers | None) -> tuple[str | None, float | None, float 
     return (None, None, None) if numbers is None else numbers.decisive
 
 
-def _unload_rows(cluster: str, view: BrokersView) -> list[Row]:
+def _unload_rows(cluster: str, view: BrokersView, now: datetime | None) -> list[Row]:
     return [
         (
-            cluster, cycle.number, cycle.at_ms, move.bundle, namespace_of(move.bundle), move.source, move.destination,
+            cluster, cycle.number, now and now + timedelta(milliseconds=cycle.at_ms), move.bundle,
+            namespace_of(move.bundle), move.source, move.destination,
             [{"name": broker, "value": chance} for broker, chance in move.chances.items()], move.topics,
             _finite(move.msgs_per_sec) or 0.0, _finite(move.bytes_per_sec) or 0.0, move.returns,
         )

@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.balance.splitting.modular import visiting_order
 from engine.config import DEFAULTS, BrokerSettings
-from pipeline.clusters import ByCluster, Reported, reported
-from pipeline.jobs.options import broker_settings, release_of
-from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.reading.rows import Row
-from pipeline.runs import Draft
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     BROKER_LOADS,
     BROKERS,
     BUNDLE_REPORTS,
@@ -23,6 +19,11 @@ from pipeline.schemas import (
     LISTED,
     TOPICS,
 )
+from pipeline.clusters import ByCluster, Reported, reported
+from pipeline.jobs.options import broker_settings, release_of
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.rows import Row
+from pipeline.runs import Draft
 from pipeline.sink import write_by_engine
 from pipeline.stamps import since_1970_ms
 from pipeline.storage import Place
@@ -81,14 +82,18 @@ def _brokers(source: Tables, given: Mapping[str, str]) -> ByCluster[Brokers]:
 
 
 def _broker_rows(accounts: list[BundleAccount]) -> list[Row]:
-    sums: dict[tuple[str, str], np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+    sums: dict[tuple[str, str], NDArray[np.float64]] = {}
     for account in accounts:
         for owner, values in account.brokers.items():
-            sums[owner] = sums.get(owner, np.zeros(8)) + np.array(values)
-    return [
-        (cluster, broker or None, *(int(value) for value in values[:4]), *(float(value) for value in values[4:]))
-        for (cluster, broker), values in sorted(sums.items())
-    ]
+            sums[owner] = sums.get(owner, np.zeros(len(values))) + np.array(values)
+    rows: list[Row] = []
+    for (cluster, broker), own in sorted(sums.items()):
+        counts, unknown = own[:4].astype(np.int64).tolist(), own[8:].astype(np.int64).tolist()
+        # Of a rate that no topic has nothing is known.
+        known = zip(own[4:8].tolist(), unknown, strict=True)
+        rates = [None if 0 < lacking == counts[1] else rate for rate, lacking in known]
+        rows.append((cluster, broker or None, *counts, *rates, *unknown))
+    return rows
 
 
 def _summary(draft: Draft, accounts: list[BundleAccount], brokers: ByCluster[Brokers]) -> dict[str, object]:

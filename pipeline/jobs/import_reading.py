@@ -22,13 +22,7 @@ from numpy.typing import NDArray
 
 from engine.admin.topics import BROKER_STATS
 from engine.bulk_hashing import murmur3_bulk
-from pipeline.batches import byte_column, codes_of
-from pipeline.blocks import Sender, plain
-from pipeline.reading.answers import FileContext, Outcome, take_file
-from pipeline.reading.files import FoundFile, whole_file
-from pipeline.reading.rows import IMPORT, FileClusters, Row, Rows, namespaces_of
-from pipeline.reading.topic_columns import TopicsRead
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     ANSWERS,
     BROKERS,
     BUNDLE_REPORTS,
@@ -41,6 +35,12 @@ from pipeline.schemas import (
     Table,
     declared,
 )
+from pipeline.batches import byte_column, codes_of
+from pipeline.blocks import Sender, plain
+from pipeline.reading.answers import FileContext, Outcome, take_file
+from pipeline.reading.files import FoundFile, whole_file
+from pipeline.reading.rows import IMPORT, FileClusters, Row, Rows, namespaces_of
+from pipeline.reading.topic_columns import TopicsRead
 
 RANK: Final = "rank"
 """An additional column of the topics: of two answers about one topic that with the higher rank is better."""

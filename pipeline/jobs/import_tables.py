@@ -18,13 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import Problem
-from pipeline.batches import codes_of
-from pipeline.blocks import accounts_in, joined, opened, plain, received
-from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, RANK, ReadAccount
-from pipeline.reading.rows import CONTESTED, IMPORT, SUPERSEDED, Row, namespaces_of, quarantine_row
-from pipeline.reading.topic_columns import BY_TOPIC, FEW
-from pipeline.runs import Parts
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     ANSWERS,
     BROKERS,
     BUNDLE_REPORTS,
@@ -36,6 +30,12 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
+from pipeline.batches import codes_of
+from pipeline.blocks import accounts_in, joined, opened, plain, received
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, RANK, ReadAccount
+from pipeline.reading.rows import CONTESTED, IMPORT, SUPERSEDED, Row, namespaces_of, quarantine_row
+from pipeline.reading.topic_columns import BY_TOPIC, FEW
+from pipeline.runs import Parts
 
 WRITTEN: Final = (
     *BY_TOPIC, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS, ANSWERS, LOAD_ANSWERS, QUARANTINE, CONSUMER_SETS,

@@ -23,6 +23,7 @@ from engine.bundles.boundaries import (
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, parse_size
 from engine.views.fleet.options import ALLOW_EMPTY, CLUSTERS, MAX_INPUT
+from engine.views.fleet.tables import BROKERS, BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
 from pipeline.clusters import clusters_by_name, clusters_of_import, given_clusters
 from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers, rank_of_file
@@ -34,7 +35,6 @@ from pipeline.reading.contexts import contexts_of, subjects_of
 from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, last_moment
 from pipeline.reading.rows import BAD, CONTESTED, IMPORT, SUPERSEDED, Row, Rows, quarantine_row
 from pipeline.runs import Draft
-from pipeline.schemas import BROKERS, BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
 from pipeline.tables import Tables

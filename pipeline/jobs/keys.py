@@ -17,6 +17,16 @@ from engine.admin.inference import rules_in_force
 from engine.errors import InputError, Problem
 from engine.keyshared.model import Consumer
 from engine.keyshared.policies import KeyPolicy, key_policies_of, slot_space
+from engine.views.fleet.tables import (
+    CONSUMER_SETS,
+    HOT_KEYS,
+    INSEPARABLE,
+    KEY_LOADS,
+    KEY_SLOTS,
+    KEY_SPREADS,
+    QUARANTINE,
+    SUBSCRIPTIONS,
+)
 from pipeline.blocks import BLOCKS, WritingTasks, read_by_engine, readers_of
 from pipeline.clusters import ByCluster, Reported, clusters_of_tables, reported
 from pipeline.jobs.keys_folding import LISTS, FoldTraces, KeyRules, ReadTraces, Spaces, send_lists
@@ -29,16 +39,6 @@ from pipeline.reading.rows import BAD, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, find_traces, has_traces
 from pipeline.runs import Draft
-from pipeline.schemas import (
-    CONSUMER_SETS,
-    HOT_KEYS,
-    INSEPARABLE,
-    KEY_LOADS,
-    KEY_SLOTS,
-    KEY_SPREADS,
-    QUARANTINE,
-    SUBSCRIPTIONS,
-)
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place, Setting, place_of, settings_of_session
 from pipeline.tables import Tables, tables_at, tables_if_there
@@ -214,7 +214,7 @@ def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
         "keys": this.account["keys"],
         "files": len({piece.name for piece in pieces}),
         "modes": {
-            name: {"worst_max_over_mean": mode.worst, "verdicts": dict(sorted(mode.verdicts.items()))}
+            name: {"worst_busiest_over_average": mode.worst, "verdicts": dict(sorted(mode.verdicts.items()))}
             for name, mode in modes.items()
         },
         "rules": {

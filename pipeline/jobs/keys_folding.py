@@ -25,6 +25,7 @@ from engine.bulk_hashing import murmur3_bulk
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import SlotSpace
+from engine.views.fleet.tables import Table, declared
 from pipeline.batches import begins_of, by_part, byte_column, codes_of, runs
 from pipeline.blocks import Sender, accounts_in, joined, opened, plain, received
 from pipeline.clusters import ByCluster
@@ -32,7 +33,6 @@ from pipeline.reading.rows import Row
 from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import EVENTS, SPACE_SEPARATOR, TraceAccount
 from pipeline.reading.traces import TracePiece
-from pipeline.schemas import Table, declared
 
 FOLDED: Final = declared(
     "folded", "The keys of one task by slot.", """

@@ -20,6 +20,7 @@ from engine.keyshared.keys import text_of_key
 from engine.keyshared.luck import Luck
 from engine.keyshared.model import Consumer, SlotSpace
 from engine.keyshared.policies import KeyPolicy, selector_of, slot_space
+from engine.views.fleet.tables import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_SLOTS, KEY_SPREADS, QUARANTINE
 from pipeline.batches import codes_of, runs, same_text
 from pipeline.blocks import accounts_in, joined, opened, received
 from pipeline.clusters import ByCluster
@@ -28,7 +29,6 @@ from pipeline.reading.consumer_lists import KeyLists
 from pipeline.reading.rows import NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.runs import Parts
-from pipeline.schemas import HOT_KEYS, INSEPARABLE, KEY_LOADS, KEY_SLOTS, KEY_SPREADS, QUARANTINE
 
 _SENT: Final = (FOLDED, HOTTEST, LISTS)
 _ADVICE: Final = "name them with --consumers, --consumers-from or --tables"

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
-from pipeline.clusters import ByCluster, Reported, reported
-from pipeline.jobs.options import LOAD_MANAGERS, broker_settings, check_options, release_of
-from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.reading.answers import LOAD_MANAGER
-from pipeline.reading.consumer_lists import has_key_shared
-from pipeline.runs import Draft
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     ANSWERS,
     BUNDLES,
     CONSUMER_SETS,
@@ -26,6 +20,12 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
     TOPICS,
 )
+from pipeline.clusters import ByCluster, Reported, reported
+from pipeline.jobs.options import LOAD_MANAGERS, broker_settings, check_options, release_of
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.answers import LOAD_MANAGER
+from pipeline.reading.consumer_lists import has_key_shared
+from pipeline.runs import Draft
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
 from pipeline.transforms.bundle_topics import by_namespace, mixed_producers

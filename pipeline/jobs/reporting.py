@@ -40,11 +40,7 @@ from engine.views.fleet.summary import (
     summary_text,
     unknown_of,
 )
-from pipeline.clusters import Reported, reported
-from pipeline.jobs.options import check_options
-from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.runs import Draft
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     BALANCE_BROKERS,
     BALANCE_LOOPS,
     BALANCE_UNLOADS,
@@ -66,6 +62,10 @@ from pipeline.schemas import (
     WORST_SUBSCRIPTIONS,
     Table,
 )
+from pipeline.clusters import Reported, reported
+from pipeline.jobs.options import check_options
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.runs import Draft
 from pipeline.storage import Place
 from pipeline.tables import Tables, tables_at
 from pipeline.transforms.worst import (
@@ -249,8 +249,8 @@ class _Report:
     def _bundles(self, top: int) -> tuple[WorstBundle, ...]:
         names = ("cluster", "bundle", "broker", "topics", "outcome", "reason", *RATES)
         loads = (
-            WorstBundle(cluster, bundle, broker, topics, msgs_in + msgs_out, bytes_in + bytes_out, outcome, reason)
-            for cluster, bundle, broker, topics, outcome, reason, msgs_in, msgs_out, bytes_in, bytes_out
+            WorstBundle(cluster, bundle, broker, topics, _both(*rates[:2]), _both(*rates[2:]), outcome, reason)
+            for cluster, bundle, broker, topics, outcome, reason, *rates
             in self._source.rows(BUNDLE_LOADS, *names)
         )  # fmt: skip
         return tuple(nsmallest(top, loads, key=_badness))
@@ -287,9 +287,13 @@ def _sums(spaces: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[str
     return sums
 
 
+def _both(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first + second
+
+
 def _badness(bundle: WorstBundle) -> tuple[object, ...]:
     """The worst bundles come first by it."""
-    return (bundle.outcome != TO_SPLIT, -bundle.msgs_per_sec, -bundle.topics, bundle.cluster, bundle.bundle)
+    return (bundle.outcome != TO_SPLIT, -(bundle.msgs_per_sec or 0.0), -bundle.topics, bundle.cluster, bundle.bundle)
 
 
 def _key_mode(known: Reported, cluster: str) -> str:

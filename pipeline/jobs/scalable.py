@@ -12,6 +12,7 @@ from engine.admin.kinds import SCALABLE_KINDS, AnswerKind
 from engine.admin.moments import read_moments
 from engine.errors import InputError, Rejection
 from engine.names import namespace_of
+from engine.views.fleet.tables import ANSWERS, FILES, SCALE_FORECAST, SEGMENT_CONSUMERS, SEGMENTS
 from engine.views.scalable.figures import figures_of
 from engine.views.scalable.model import ScalableView
 from engine.views.scalable.view import last_views
@@ -19,7 +20,6 @@ from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.rows import Row
 from pipeline.runs import Draft, Parts
-from pipeline.schemas import ANSWERS, FILES, SCALE_FORECAST, SEGMENT_CONSUMERS, SEGMENTS
 from pipeline.sink import NoAccount, write_by_engine
 from pipeline.stamps import time_of
 from pipeline.storage import Place

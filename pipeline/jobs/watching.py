@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.errors import InputError
 from engine.views.fleet.options import ALLOW_EMPTY, CLUSTERS, EVERY, EVERY_S, KEEP, MAX_INPUT, ONCE
-from pipeline.jobs import importing, job_called
-from pipeline.jobs.options import check_options
-from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.reading.files import FoundFile, FoundFiles, find_answers, last_moment, whole_file, without_moments
-from pipeline.reading.rows import BAD
-from pipeline.runs import Draft
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     BROKER_HISTORY,
     EVERY_TABLE,
     FILES,
@@ -33,6 +27,12 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
+from pipeline.jobs import importing, job_called
+from pipeline.jobs.options import check_options
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.files import FoundFile, FoundFiles, find_answers, last_moment, whole_file, without_moments
+from pipeline.reading.rows import BAD
+from pipeline.runs import Draft
 from pipeline.session import plans_for
 from pipeline.stamps import new_run_id, stamped_frame
 from pipeline.storage import Place
@@ -196,10 +196,10 @@ def broker_rows(spark: SparkSession, batch: int, tables: Tables) -> DataFrame:
     """Rows of ``broker_history`` from topics; those without a known broker are left out."""
     from pyspark.sql import functions as fn  # noqa: PLC0415
 
-    from pipeline.transforms.worst import exact_sum  # noqa: PLC0415
+    from pipeline.transforms.worst import RATES, known_sums  # noqa: PLC0415
 
     owned = tables.load(spark, TOPICS).where("broker is not null").groupBy("cluster", "broker")
-    sums = owned.agg(fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in BROKER_HISTORY.names[4:]))
+    sums = owned.agg(fn.count("*").alias("topics"), *known_sums(RATES, ()))
     return sums.withColumn("batch", fn.lit(batch).cast("bigint")).select(*BROKER_HISTORY.names)
 
 

@@ -25,9 +25,9 @@ from engine.errors import InputError, Problem
 from engine.failover.bulk import ConsumerList
 from engine.keyshared.model import Consumer, DeclaredRanges
 from engine.names import refuse_namespace, refuse_subscription
+from engine.views.fleet.tables import SUBSCRIPTIONS
 from pipeline.reading.files import read_answer
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
-from pipeline.schemas import SUBSCRIPTIONS
 from pipeline.storage import for_arrow
 from pipeline.tables import Tables
 

@@ -17,8 +17,8 @@ from engine.admin.requests import TOPIC_ANSWERS, AdminRequest
 from engine.admin.text import raw_object
 from engine.errors import Problem
 from engine.names import namespace_of
+from engine.views.fleet.tables import EVERYWHERE
 from pipeline.reading.rows import Rows, quarantine_row
-from pipeline.schemas import EVERYWHERE
 
 MOST_BYTES: Final = 512 * 1024**2
 """A namespace with a larger answer is not searched for causes: a task could not hold it."""

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.errors import Problem
+from engine.views.fleet.tables import Table
 from pipeline.reading.topic_columns import Column, TopicsRead, rows_of_columns, table_of, topic_columns
-from pipeline.schemas import Table
 
 Row = tuple[Any, ...]
 BAD: Final = "bad"

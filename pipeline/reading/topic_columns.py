@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from engine.admin.facts import NOT_REPORTED, ConsumerFacts, Count, NotReported, Rate
 from engine.admin.topic_wire import TopicWire
 from engine.names import partitioned_name
-from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
+from engine.views.fleet.tables import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
+from pipeline.stamps import time_of_text
 
 BY_TOPIC: Final = (TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS)
 FEW: Final = (
@@ -132,7 +133,8 @@ def topic_columns(
         Column("position", positions),
         _ranges(consumers),
     )
-    yield CONSUMERS, chain(known, _attributes(consumers, _OF_CONSUMER))
+    since = Column("connected_since", [time_of_text(consumer.connected_since) for consumer in consumers])
+    yield CONSUMERS, chain(known, [since], _attributes(consumers, _OF_CONSUMER))
 
     topic_of, positions = _members([len(wire.publishers) for wire in wires])
     publishers = [publisher for wire in wires for publisher in wire.publishers]
@@ -141,7 +143,8 @@ def topic_columns(
     shared = (column._replace(places=places) for column in about if column.name in PUBLISHERS.names)
     placed = Column("position", positions[good])
     sound = [publisher for publisher in publishers if publisher is not None]
-    yield PUBLISHERS, chain(shared, [placed], _attributes(sound, _OF_PUBLISHER))
+    since = Column("connected_since", [time_of_text(publisher.connectedSince) for publisher in sound])
+    yield PUBLISHERS, chain(shared, [placed, since], _attributes(sound, _OF_PUBLISHER))
 
 
 def _members(sizes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -215,7 +218,6 @@ _OF_SUBSCRIPTION: Final = {
 _OF_CONSUMER: Final = {
     "consumer": "name",
     "address": "address",
-    "connected_since": "connected_since",
     "client_version": "client_version",
     "msg_rate_out": "msg_rate_out_msgs_per_sec",
     "msg_throughput_out": "msg_throughput_out_bytes_per_sec",
@@ -227,7 +229,6 @@ _OF_PUBLISHER: Final = {
     "producer_id": "producerId",
     "access_mode": "accessMode",
     "address": "address",
-    "connected_since": "connectedSince",
     "client_version": "clientVersion",
     "msg_rate_in": "msgRateIn",
     "msg_throughput_in": "msgThroughputIn",

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
@@ -40,7 +41,7 @@ def known_and_topics(batches: Iterator[Any]) -> Iterator[tuple[str, Any, Any]]:
     """A cluster, and rows of ``by_namespace`` of some of its whole namespaces: those without a topic, and each topic
     once.
 
-    Topics that are only listed have no statistics, and loads of 0.
+    Topics that are only listed have no statistics, and loads of 0; a load that statistics lack is null.
     """
     for cluster, table in _by_cluster(whole_groups(batches, NAMESPACE)):
         named = pc.is_valid(table["topic"])
@@ -48,10 +49,16 @@ def known_and_topics(batches: Iterator[Any]) -> Iterator[tuple[str, Any, Any]]:
         names = topics["topic"]
         again = np.asarray(pc.equal(names[1:], names[:-1]), dtype=bool)
         topics = topics.filter(pa.array(~np.append(False, again)[: len(names)]))
-        for name, value in {"has_stats": False, **dict.fromkeys(LOADS, 0)}.items():
-            place = topics.schema.get_field_index(name)
-            topics = topics.set_column(place, name, topics[name].fill_null(value))
+        has_stats = topics["has_stats"].fill_null(False)
+        columns = {"has_stats": has_stats, **{name: pc.if_else(has_stats, topics[name], 0) for name in LOADS}}
+        for name, column in columns.items():
+            topics = topics.set_column(topics.schema.get_field_index(name), name, column)
         yield cluster, table.filter(pc.invert(named)), topics
+
+
+def loads_of(topics: Any) -> NDArray[np.float64]:
+    """The ``LOADS`` of topics, (6, n); NaN where statistics lack one."""
+    return np.array([topics[name].to_numpy().astype(np.float64) for name in LOADS])
 
 
 def _by_cluster(tables: Iterator[Any]) -> Iterator[tuple[str, Any]]:

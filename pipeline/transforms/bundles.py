@@ -25,11 +25,12 @@ from engine.bundles.bulk_children import CARRIED_OUT, REFUSALS, Children, childr
 from engine.bundles.bulk_splits import cuts_by_algorithm
 from engine.bundles.columns import BundleMap, TopicColumns, bundle_map, sum_by
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings, ReleaseBehaviour
+from engine.views.fleet.summary import unknown_of
+from engine.views.fleet.tables import BUNDLE_CHILDREN, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_TOPICS, OCCUPANCY
 from pipeline.batches import codes_of, same_text
 from pipeline.clusters import ByCluster
 from pipeline.runs import Parts
-from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_TOPICS, OCCUPANCY
-from pipeline.transforms.bundle_topics import LOADS, boundaries_of, known_and_topics, owners_of
+from pipeline.transforms.bundle_topics import LOADS, boundaries_of, known_and_topics, loads_of, owners_of
 
 NOT_DEFAULT: Final = "not-the-default-algorithm"
 """No broker of these releases would take this algorithm: beside it the row says what it would do."""
@@ -112,7 +113,7 @@ def child_columns(names: tuple[Any, Any, Any], algorithm: str, children: Childre
 
 
 WRITTEN: Final = (BUNDLE_TOPICS, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY)
-_LOADED: Final = ("producers", *LOADS[1:])
+_SUMMED: Final = ("loaded_topics", "producers", *LOADS[1:], *map(unknown_of, LOADS[2:]))
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,19 @@ class Topics:
     """Topics of some whole namespaces in listing order, as arrays of shape (n,).
 
     ``namespace`` is an index into a list of names; ``loads`` is (6, n): publishers, consumers and the four rates, 0
-    where there are no statistics.
+    where there are no statistics, or where these lack a number. ``unknown`` is (4, n): whether they lack that rate.
     """
 
     namespace: NDArray[np.int64]
     hashes: NDArray[np.int64]
     has_stats: NDArray[np.bool_]
     loads: NDArray[np.float64]
+    unknown: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # The rest of a frozen value.
+        object.__setattr__(self, "unknown", np.isnan(self.loads[2:]))
+        object.__setattr__(self, "loads", np.nan_to_num(self.loads))
 
 
 @dataclass
@@ -134,8 +141,8 @@ class Bundles:
     """Some whole namespaces of a cluster, their bundles, and the topics in each bundle.
 
     ``owners``: broker by full bundle name, as far as known. ``visiting``: all brokers in the order in which the load
-    manager visits them. ``bundle``: (topics,) index of each topic's bundle, -1 for none. ``sums``: (8, bundles) topics,
-    loaded topics, then the six loads.
+    manager visits them. ``bundle``: (topics,) index of each topic's bundle, -1 for none. ``sums`` is (12, bundles):
+    topics, loaded topics, then the six loads, and how many topics lack each rate.
     """
 
     cluster: str
@@ -181,7 +188,12 @@ class Bundles:
             pa.array(self.map.upper),
             pa.array([self.owners.get(name) for name in names], pa.string()),
             *(pa.array(self.sums[place].astype(np.int64)) for place in range(4)),
-            *(pa.array(self.sums[place]) for place in range(4, 8)),
+            # Of a rate that no loaded topic has nothing is known.
+            *(
+                pa.array(rate, mask=(lacking > 0) & (lacking == self.sums[1]))
+                for rate, lacking in zip(self.sums[4:8], self.sums[8:], strict=True)
+            ),
+            *(pa.array(lacking.astype(np.int64)) for lacking in self.sums[8:]),
             pa.array([verdict.outcome for verdict in in_order], pa.string()),
             pa.array([verdict.reason for verdict in in_order], pa.string()),
         ]
@@ -191,7 +203,7 @@ class Bundles:
         """The leader's verdict on each bundle, with its current load as the stored long-term average."""
         by_broker: dict[str, list[BundleStats]] = {broker: [] for broker in self.visiting}
         averages: dict[str, TimeAverageMessageData] = {}
-        for name, (_, loaded, producers, consumers, *rates) in zip(names, self.sums.T.tolist(), strict=True):
+        for name, (_, loaded, producers, consumers, *rates) in zip(names, self.sums[:8].T.tolist(), strict=True):
             stats = BundleStats(name, int(loaded), int(producers), int(consumers), *rates)
             by_broker.setdefault(self.owners.get(name, ""), []).append(stats)
             averages[name] = TimeAverageMessageData(1, 1, *rates)
@@ -233,16 +245,19 @@ class Bundles:
 
 
 def sums_of(topics: Topics, bundle: NDArray[np.int64], count: int) -> NDArray[np.float64]:
-    """(8, count): topics, loaded topics, publishers, consumers and the four rates of each bundle, in listing order."""
+    """(12, count): topics, loaded topics, publishers, consumers and the four rates of each bundle, in listing order,
+    and how many topics lack each rate."""
     placed = bundle >= 0
     inside = bundle[placed]
-    counted = [np.ones(int(placed.sum())), topics.has_stats[placed].astype(np.float64), *topics.loads[:, placed]]
+    loads = (topics.has_stats, *topics.loads, *topics.unknown)
+    counted = [np.ones(int(placed.sum())), *(each[placed].astype(np.float64) for each in loads)]
     return np.array([sum_by(inside, values, count) for values in counted])
 
 
 class BundleAccount(msgspec.Struct):
     """What one task counted: topics, those in no bundle (``nowhere``) and those that the broker listed under another
-    one (``elsewhere``); ``brokers``: bundles, topics and the six loads by cluster and owner ("" for none)."""
+    one (``elsewhere``); ``brokers``: bundles, loaded topics, the six loads and how many topics lack each rate, by
+    cluster and owner ("" for none)."""
 
     rows: int = 0
     nowhere: int = 0
@@ -294,7 +309,7 @@ class _Task:
             numbers,
             crc32_bulk(rows["topic"].to_pylist()),
             np.asarray(rows["has_stats"]).astype(bool),
-            np.array([np.asarray(rows[name]).astype(np.float64) for name in LOADS]),
+            loads_of(rows),
         )
         bounds = [boundaries.get(name, ()) for name in names]
         bundles = Bundles(
@@ -326,11 +341,11 @@ class _Task:
         self.parts.write(BUNDLE_TOPICS, pa.Table.from_arrays(arrays, names=list(BUNDLE_TOPICS.names)))
 
     def _count(self, cluster: str, loads: Any) -> None:
-        columns = (loads[name].to_pylist() for name in ("broker", "outcome", "topics", *_LOADED))
+        columns = (loads[name].to_pylist() for name in ("broker", "outcome", *_SUMMED))
         for broker, outcome, *values in zip(*columns, strict=True):
-            sums = self.account.brokers.setdefault((cluster, broker or ""), [0.0] * 8)
+            sums = self.account.brokers.setdefault((cluster, broker or ""), [0.0] * (1 + len(_SUMMED)))
             for place, value in enumerate((1, *values)):
-                sums[place] += value
+                sums[place] += value or 0
             self.account.outcomes[outcome] = self.account.outcomes.get(outcome, 0) + 1
 
 

@@ -27,10 +27,10 @@ from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, Su
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from engine.scenarios.linting import partitioned_findings, scalable_findings
+from engine.views.fleet.tables import FINDINGS
 from pipeline.batches import Texts, byte_column, codes_of, runs
 from pipeline.clusters import ByCluster
-from pipeline.schemas import FINDINGS
-from pipeline.transforms.bundle_topics import LOADS, boundaries_of, known_and_topics
+from pipeline.transforms.bundle_topics import boundaries_of, known_and_topics, loads_of
 from pipeline.transforms.namespace_answers import NamespaceAnswers
 
 _SHARED_POINTS: Final = ("name_i", "name_nul_i")
@@ -95,7 +95,11 @@ def key_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
     there is no such selector, and the reported ranges are checked as they are.
     """
     members = tuple(
-        ConsumerFacts(name=name, connected_since=since, range_arrays=tuple(zip(starts, ends, strict=True)))
+        ConsumerFacts(
+            name=name,
+            connected_since=since.isoformat() if since else "",
+            range_arrays=tuple(zip(starts, ends, strict=True)),
+        )
         for name, since, starts, ends in zip(row["names"], row["since"], row["starts"], row["ends"], strict=True)
     )
     if all(member.connected_since for member in members):
@@ -167,13 +171,14 @@ def namespace_cases(world: World, known: Any, rows: Any) -> Iterator[NamespaceCa
     order = np.lexsort((~np.asarray(persistent, dtype=bool), np.asarray(last, dtype=bool), numbers))
     rows, numbers = rows.take(pa.array(order)), numbers[order]
     topics = rows["topic"].combine_chunks()
+    publishers, consumers, *rates = np.nan_to_num(loads_of(rows))
     loads = LoadColumns(
         PickedNames(Texts(topics), np.arange(len(topics))),
         crc32_bulk(byte_column(topics)),
-        np.array([rows[name].to_numpy() for name in LOADS[2:]]),
+        np.array(rates),
         rows["has_stats"].to_numpy(),
     )
-    sessions = rows["publishers"].to_numpy().astype(np.int64) + rows["consumers"].to_numpy()
+    sessions = (publishers + consumers).astype(np.int64)
     for low, high in runs(numbers):
         name = names[numbers[low]]
         listed = boundaries.get(name)

@@ -2,11 +2,11 @@
 
 A consumer that is in several units of one subscription is one consumer. Equal names in one list are different
 consumers: the first, the second …. Topics of one subscription name may have different consumers, and a consumer cannot
-get partitions of a topic that it does not read. So besides max/mean a consumer is compared with its even share: the
-sum, over all lists it is in, of their mean.
+get partitions of a topic that it does not read. So a consumer is compared with its even share: the sum, over all lists
+it is in, of their mean. Of one list that is busiest ÷ average (``engine.compare.verdict.evenness_of``).
 
-Example: ``a`` and ``b`` read four partitions, of which ``a`` has three; ``c`` alone reads eight others. Max/mean is 2:
-eight over a mean of four. But ``c`` has its even share, and ``a`` has 3 where 2 are even: max/even is 1.5.
+Example: ``a`` and ``b`` read four partitions, of which ``a`` has three; ``c`` alone reads eight others. Eight over a
+mean of four is 2. But ``c`` has its even share, and ``a`` has 3 where 2 are even: busiest ÷ average is 1.5.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
 from engine.failover.bulk_policies import Policy
-from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS
+from engine.views.fleet.tables import CONSUMER_LOADS, SUBSCRIPTION_LOADS
 from pipeline.transforms.owners import MILLION
 from pipeline.transforms.subscriptions import SUBSCRIPTION, UNIT
 
@@ -81,7 +81,8 @@ def consumers_of(units: DataFrame, held: DataFrame, policies: Sequence[Policy]) 
     shares = fn.aggregate(fn.array_sort(fn.collect_list("share")), fn.lit(0.0), lambda total, share: total + share)
     return places.groupBy(*_OF_SUBSCRIPTION, "consumer", "number").agg(
         *(fn.try_sum(name).alias(name) for name in (*_COUNTS, *_RATES)), fn.sum("spare").alias("spare"),
-        shares.alias("even"), uneven.alias("uneven"), fn.count("*").alias("lists"),
+        shares.alias("even"), fn.sum(fn.ceil("share")).alias("whole"), uneven.alias("uneven"),
+        fn.count("*").alias("lists"),
     )  # fmt: skip
 
 
@@ -100,8 +101,7 @@ def consumer_loads(consumers: DataFrame) -> DataFrame:
 def subscription_loads(consumers: DataFrame, ringed: Collection[str]) -> DataFrame:
     """Rows of ``subscription_loads`` from those of ``consumers_of``; ``ringed``: the clusters on the ring."""
     someone, held, even = fn.col("consumer").isNotNull(), fn.col("held"), fn.col("even")
-    # Whoever has anything has one partition at least: standbys of a topic with one partition make nothing uneven.
-    over_even = fn.when(someone & (even > 0), held / fn.greatest(even, fn.lit(1.0)))
+    over_even = fn.when(someone & (even > 0), held / even)
 
     def of_someone(column: Column) -> Column:
         return fn.when(someone, column)
@@ -113,7 +113,10 @@ def subscription_loads(consumers: DataFrame, ringed: Collection[str]) -> DataFra
         fn.max(of_someone(fn.col("msg_rate_out"))).alias("max_msg_rate_out"),
         fn.try_sum(of_someone(fn.col("msg_rate_out"))).alias("mean_msg_rate_out"),
         fn.sum("moved").alias("moved"), fn.sum(fn.greatest(fn.col("before") - held, fn.lit(0))).alias("least_moved"),
-        fn.max(over_even).alias("max_over_even"), fn.sum("spare").alias("spare_msg_rate"),
+        fn.max(over_even).alias("busiest_over_average"),
+        # No partition can be divided: the standby of a topic with one partition makes nothing worse.
+        fn.coalesce(fn.max(someone & (held > fn.col("whole"))), fn.lit(False)).alias("improvable"),
+        fn.sum("spare").alias("spare_msg_rate"),
         fn.max(fn.when(~someone, fn.col("lists"))).alias("lists"),
         fn.max(fn.when(over_even.isNotNull(), fn.struct(over_even.alias("over_even"), "uneven"))).alias("worst"),
     )  # fmt: skip
@@ -127,8 +130,7 @@ def subscription_loads(consumers: DataFrame, ringed: Collection[str]) -> DataFra
         "in_force": (fn.col("policy") == Policy.FLAG_ON.value) == fn.col("cluster").isin([*ringed]),
         "worst_topic": worst["topic"], "worst_consumers": worst["size"], "worst_active": worst["active"],
     }).withColumns({
-        "max_over_mean": fn.try_divide("max_partitions", "mean_partitions"),
-        "max_over_mean_rate": fn.try_divide("max_msg_rate_out", "mean_msg_rate_out"),
+        "busiest_over_average_rate": fn.try_divide("max_msg_rate_out", "mean_msg_rate_out"),
     }).fillna(0, ["max_partitions", "mean_partitions", "max_msg_rate_out", "mean_msg_rate_out", "spare_msg_rate"])
     # fmt: on
     columns = (fn.col(column.name).cast(column.kind).alias(column.name) for column in SUBSCRIPTION_LOADS.columns)

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from engine.admin.files import AnswerFile
+from engine.views.fleet.tables import ANSWERS, EVERYWHERE
 from pipeline.batches import whole_groups
-from pipeline.schemas import ANSWERS, EVERYWHERE
 from pipeline.tables import Tables
 from pipeline.transforms.bundle_topics import NAMESPACE
 

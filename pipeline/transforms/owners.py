@@ -22,9 +22,9 @@ from engine.config import ReleaseBehaviour
 from engine.failover.bulk import ConsumerList, Slots
 from engine.failover.bulk_policies import Partitions, Places, Policy, UnitRules, change_of, unit_rules
 from engine.failover.choose import rule_in_force
+from engine.views.fleet.tables import ASSIGNMENTS, declared
 from pipeline.batches import by_part, byte_column, in_chunks
 from pipeline.runs import Parts
-from pipeline.schemas import ASSIGNMENTS, declared
 from pipeline.storage import Place, for_arrow
 from pipeline.transforms.subscriptions import UNIT
 from pipeline.transforms.units import consumer_lists
@@ -48,7 +48,7 @@ _RATES: Final = ("msg_rate_out", "msg_throughput_out")
 _RULES: Final = ["modulo", "ring", "first-connected"]
 _KEPT: Final = ("topic", "partition_index", "reported_active_consumer", *_RATES)
 MILLION: Final = 1e6
-_MOST_PER_SEC: Final = 1e12
+MOST_PER_SEC: Final = 1e12
 """A rate beyond it is ignored, since no broker has it."""
 
 
@@ -125,7 +125,7 @@ class OwnersByRule:
 def _sums(columns: Mapping[str, Any]) -> Any:
     """Rows of ``HELD``."""
     numbers = {name: columns[name].to_numpy() for name in _RATES}
-    rates = {name: np.where(np.abs(rate) < _MOST_PER_SEC, np.rint(rate * MILLION), 0) for name, rate in numbers.items()}
+    rates = {name: np.where(np.abs(rate) < MOST_PER_SEC, np.rint(rate * MILLION), 0) for name, rate in numbers.items()}
     rows = pa.table({name: columns[name] for name in (*_PLACES, "topic")} | rates)
     sums = rows.group_by([*_PLACES]).aggregate(
         [("topic", "min"), ([], "count_all"), *((name, "sum") for name in _RATES)]

@@ -26,9 +26,9 @@ from engine.admin.inference import (
 from engine.config import ReleaseBehaviour
 from engine.failover.bulk import Changes, ConsumerList
 from engine.hashing import utf16_order
+from engine.views.fleet.tables import declared
 from pipeline.clusters import Reported
 from pipeline.runs import Parts
-from pipeline.schemas import declared
 from pipeline.transforms.subscriptions import UNIT
 
 UNITS: Final = declared(

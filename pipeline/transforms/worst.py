@@ -1,4 +1,4 @@
-"""Subscriptions and namespaces of a fleet, the worst first. Sums are of decimals: independent of row order."""
+"""Subscriptions and namespaces of a fleet, the worst first."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from pyspark.sql import functions as fn
 
 from engine.lint.model import Severity
 from engine.views.fleet.summary import unknown_of
+from engine.views.fleet.tables import WORST_NAMESPACES, WORST_SUBSCRIPTIONS, Table
 from pipeline.clusters import ByCluster
-from pipeline.schemas import WORST_NAMESPACES, WORST_SUBSCRIPTIONS, Table
 from pipeline.transforms.bundle_topics import NAMESPACE
+from pipeline.transforms.owners import MILLION, MOST_PER_SEC
 from pipeline.transforms.subscriptions import SUBSCRIPTION
 
 RATES: Final = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
 SIZES: Final = ("storage_size_bytes", "backlog_size_bytes")
-_EXACT: Final = "decimal(38, 6)"
-"""Rates to a millionth; a rate beyond 10^32 is ignored, since no broker has it."""
 TO_SPLIT_COUNT: Final = "bundles_to_split"
 TO_SPLIT: Final = "chosen"
 """The outcome in the modular load manager's verdict on a bundle that it would split."""
 
 
-def exact_sum(name: str) -> Column:
-    """The sum of a column of rates, the same in every order."""
-    return fn.coalesce(fn.sum(fn.col(name).try_cast(_EXACT)).cast("double"), fn.lit(0.0))
-
-
 def known_sums(rates: Iterable[str], counts: Iterable[str]) -> Iterator[Column]:
-    """Sums of the numbers that are known, null where none is, and of how many rows each lacks its number."""
+    """Sums of the numbers that are known, null where none is, and of how many rows each lacks its number.
+
+    Rates in whole millionths: so the sum does not depend on the order.
+    """
     for name in (*rates, *counts):
         yield fn.count_if(fn.isnull(name)).alias(unknown_of(name))
     for name in rates:
-        yield fn.sum(fn.col(name).try_cast(_EXACT)).cast("double").alias(name)
+        is_possible = fn.abs(name) < MOST_PER_SEC
+        millionths = fn.when(is_possible, fn.rint(fn.col(name) * MILLION)).cast("bigint")
+        yield (fn.try_sum(millionths) / MILLION).alias(name)
     for name in counts:
         yield fn.sum(name).alias(name)
 
@@ -51,8 +50,9 @@ def failover_units(loads: DataFrame) -> DataFrame:
     """Rows of ``subscription_loads`` under the policy in force, in the form of ``worst_subscriptions``."""
     return loads.where("in_force").select(
         *SUBSCRIPTION, fn.lit("Failover").alias("type"), "policy", "partitions", "consumers", "idle",
-        "max_over_mean", "max_over_mean_rate", "moved", "least_moved", fn.lit(None).cast("string").alias("verdict"),
-        "max_over_even", "lists", "spare_msg_rate", "worst_topic", "worst_consumers", "worst_active",
+        "busiest_over_average_rate", "moved", "least_moved", fn.lit(None).cast("string").alias("verdict"),
+        "busiest_over_average", "lists", "spare_msg_rate", "worst_topic", "worst_consumers", "worst_active",
+        "improvable",
     )  # fmt: skip
 
 
@@ -70,12 +70,15 @@ def key_units(spreads: DataFrame, traffic: DataFrame, modes: ByCluster[str]) -> 
     return rows.select(
         *SUBSCRIPTION, fn.lit("Key_Shared").alias("type"), "policy",
         fn.coalesce("dispatchers", zero).alias("partitions"), "consumers",
-        fn.when(fn.col("keys") > 0, fn.col("idle")).otherwise(zero).alias("idle"), "max_over_mean",
-        fn.col("max_over_mean").alias("max_over_mean_rate"), zero.alias("moved"), zero.alias("least_moved"),
-        fn.when(fn.col("keys") > 0, fn.col("verdict")).alias("verdict"), fn.col("max_over_mean").alias("max_over_even"),
+        fn.when(fn.col("keys") > 0, fn.col("idle")).otherwise(zero).alias("idle"),
+        fn.col("busiest_over_average").alias("busiest_over_average_rate"), zero.alias("moved"),
+        zero.alias("least_moved"),
+        fn.when(fn.col("keys") > 0, fn.col("verdict")).alias("verdict"), "busiest_over_average",
         fn.lit(1).cast("bigint").alias("lists"), fn.lit(0.0).alias("spare_msg_rate"),
         fn.lit(None).cast("string").alias("worst_topic"), nothing.alias("worst_consumers"),
         nothing.alias("worst_active"),
+        fn.coalesce(fn.col("busiest_over_average") > fn.col("best_busiest_over_average"), fn.lit(False))
+        .alias("improvable"),
     )  # fmt: skip
 
 
@@ -96,18 +99,19 @@ def traffic_of(subscriptions: DataFrame) -> DataFrame:
 def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFrame) -> DataFrame:
     """Rows of ``worst_subscriptions``: units with their traffic and the number of their findings.
 
-    First come those that an error stops so that nothing shows how even they are, then those with the highest
-    ``max_over_even`` (which unrelated consumers of one subscription name do not raise), then by the spare message rate,
-    idle consumers, partitions and name.
+    First come those that an error stops so that nothing shows how even they are, then those that a better spread exists
+    for, then by ``busiest_over_average`` (which unrelated consumers of one subscription name do not raise), the spare
+    message rate, idle consumers, partitions and name.
     """
     counted = _finding_counts(findings.where("subscription <> ''"), [*SUBSCRIPTION])
     rows = units.join(counted, [*SUBSCRIPTION], "left")
     rows = rows.join(traffic, [*SUBSCRIPTION, "type"], "left").fillna(0, ["findings"])
     # A unit without a dispatcher has no traffic, one whose dispatchers report none has unknown traffic.
     rows = _without_rows(rows, "dispatchers", ("msg_rate_out", "msg_backlog_entries"))
-    blocked = fn.equal_null("worst_severity", fn.lit(Severity.ERROR.label)) & fn.isnull("max_over_even")
+    blocked = fn.equal_null("worst_severity", fn.lit(Severity.ERROR.label)) & fn.isnull("busiest_over_average")
     order = (
-        fn.desc(blocked), fn.desc_nulls_last("max_over_even"), fn.desc("spare_msg_rate"), fn.desc("idle"),
+        fn.desc(blocked), fn.desc("improvable"), fn.desc_nulls_last("busiest_over_average"),
+        fn.desc("spare_msg_rate"), fn.desc("idle"),
         fn.desc("partitions"), *SUBSCRIPTION, "type",
     )  # fmt: skip
     return _sorted(rows, order, WORST_SUBSCRIPTIONS)
@@ -123,19 +127,21 @@ def worst_namespaces(
         fn.count_distinct(fn.when(parted, fn.col("partitioned_topic"))).alias("partitioned_topics"),
     )  # fmt: skip
     names = traffic.groupBy(*NAMESPACE).agg(fn.count_distinct("subscription").alias("subscriptions"))
-    # Of equally uneven subscriptions, the namespace shows the first one in the order of ``worst_subscriptions``.
+    # The first one in the order of ``worst_subscriptions``.
     ranked = fn.struct(
-        (-fn.coalesce("max_over_even", fn.lit(0.0))).alias("even"), (-fn.col("spare_msg_rate")).alias("spare"),
+        (~fn.col("improvable")).alias("even"),
+        (-fn.coalesce("busiest_over_average", fn.lit(0.0))).alias("less"), (-fn.col("spare_msg_rate")).alias("spare"),
         (-fn.col("idle")).alias("busy"),
         (-fn.col("partitions")).alias("small"), fn.col("subscription").alias("name"),
+        "busiest_over_average",
     )  # fmt: skip
     uneven = worst.groupBy(*NAMESPACE).agg(
-        fn.max("max_over_even").alias("worst_max_over_even"), fn.min(ranked).alias("ranked"),
-        fn.sum("idle").alias("idle"),
+        fn.min(ranked).alias("ranked"), fn.sum("idle").alias("idle")
     )  # fmt: skip
     uneven = uneven.select(
-        *NAMESPACE, "worst_max_over_even", "idle",
-        fn.when(fn.col("worst_max_over_even").isNotNull(), fn.col("ranked.name")).alias("worst_subscription"),
+        *NAMESPACE, "idle", fn.col("ranked.even").alias("even"),
+        fn.col("ranked.busiest_over_average").alias("worst_busiest_over_average"),
+        fn.when(fn.isnotnull("ranked.busiest_over_average"), fn.col("ranked.name")).alias("worst_subscription"),
     )  # fmt: skip
     cut = fn.count_if(fn.col("outcome") == TO_SPLIT)
     held = bundles.groupBy(*NAMESPACE).agg(fn.count("*").alias("bundles"), cut.alias(TO_SPLIT_COUNT))
@@ -146,7 +152,8 @@ def worst_namespaces(
     counts = ["topics", "partitioned_topics", "subscriptions", "bundles", "bundles_to_split", "idle", "findings"]
     rows = _without_rows(rows, "topics", (*RATES, *SIZES))
     order = (
-        fn.desc_nulls_last("worst_max_over_even"),
+        fn.asc_nulls_last("even"),
+        fn.desc_nulls_last("worst_busiest_over_average"),
         fn.desc("findings"),
         fn.desc_nulls_last("msg_rate_out"),
         *NAMESPACE,

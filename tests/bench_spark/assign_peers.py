@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from engine.bulk_hashing import murmur3_bulk
 from engine.failover.bulk_ring import assign_modulo, cohorts, rings_of
+from engine.views.fleet.tables import ASSIGNMENTS
 from pipeline.batches import byte_column
-from pipeline.schemas import ASSIGNMENTS
 from tests import fleet_results
 from tests.bench_spark.comparing import check_same
 from tests.bench_spark.synthetic import cluster_of, consumer_lists

@@ -19,9 +19,9 @@ from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ownership import slots_by_consumer
 from engine.keyshared.policies import KeyPolicy, selector_of
+from engine.views.fleet.tables import HOT_KEYS, KEY_SLOTS
 from pipeline.batches import byte_column
 from pipeline.jobs.keys_judging import space_words
-from pipeline.schemas import HOT_KEYS, KEY_SLOTS
 from tests import fleet_results
 from tests.bench_spark.comparing import check_same
 from tests.bench_spark.synthetic import key_consumer_lists

@@ -14,8 +14,7 @@ import duckdb
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, default_boundaries
 from engine.errors import Rejection
-from pipeline.reading.rows import Row, consumer_set_id
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     BROKERS,
     BUNDLE_REPORTS,
     BUNDLES,
@@ -25,6 +24,7 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
     TOPICS,
 )
+from pipeline.reading.rows import Row, consumer_set_id
 from tests import fleet_results
 
 SUBSCRIPTION_COUNT: Final = 200

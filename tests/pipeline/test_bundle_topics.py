@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, LISTED, PUBLISHERS, TOPICS, Table
+from engine.views.fleet.tables import BUNDLE_REPORTS, BUNDLES, LISTED, PUBLISHERS, TOPICS, Table
 from pipeline.transforms.bundle_topics import boundaries_of, by_namespace, known_and_topics, mixed_producers, owners_of
 
 A, B, C, D = (f"persistent://t/n/{name}" for name in "abcd")

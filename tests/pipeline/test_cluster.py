@@ -19,9 +19,9 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.views.fleet.tables import SETTINGS
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import SETTINGS
 from tests import fleet_results
 from tests.patience import HANG_S
 from tests.pipeline.test_fleet import Fleet
@@ -37,7 +37,7 @@ from pathlib import Path
 import pyarrow as pa
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import SETTINGS
+from engine.views.fleet.tables import SETTINGS
 from pipeline.session import open_session
 from pipeline.sink import write_by_engine
 from pipeline.jobs.keys_folding import FoldAccount

@@ -11,14 +11,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.cluster.owners import active_consumers
+from engine.compare.verdict import evenness
 from engine.errors import InputError
 from engine.views.fleet.difference import fleet_difference
 from engine.views.fleet.runs import result_at
 from engine.views.fleet.summary import read_summary
+from engine.views.fleet.tables import EVERY_TABLE
 from pipeline.clusters import given_clusters
 from pipeline.jobs import check_places, job_called
 from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.schemas import EVERY_TABLE
 from tests import fleet_results
 from tests.pipeline.load_report_folders import report, save
 from tui.cli.fleet.screen import session_of
@@ -241,16 +242,20 @@ def test_the_row_names_the_list_that_makes_its_number_and_enter_opens_it(spark: 
     run(spark, "import", tmp_path / "in", tmp_path / "out")
     for job in ("assign", "report"):
         run(spark, job, tmp_path / "out", tmp_path / "out")
-    columns = "max_over_even, idle, lists, worst_topic, worst_consumers, worst_active, spare_msg_rate"
+    columns = (
+        "busiest_over_average, improvable, idle, lists, worst_topic, worst_consumers, worst_active, spare_msg_rate"
+    )
     (row,) = query(tmp_path / "out", f"select {columns} from {{worst_subscriptions}}")
-    assert row == (1.0, 3, 10, "persistent://shop/orders/orders-x-partition-0", 4, 1, 6.0)
-    session = session_of(result_at(tmp_path / "out"), Chosen("", "shop/orders", "s", topic=row[3]))
+    assert row == (4.0, False, 3, 10, "persistent://shop/orders/orders-x-partition-0", 4, 1, 6.0)
+    session = session_of(result_at(tmp_path / "out"), Chosen("", "shop/orders", "s", topic=row[4]))
     state = session.timeline.state
     assert [len(moment.snapshot.topics) for moment in session.seen] == [len(lists)]
     assert {consumer.name for consumer in state.subscriptions[session.subscription].consumers} == set("abcd")
     owners = [active_consumers(state, subscription) for subscription in state.subscriptions]
     holding = sum(len({active.name for active in owned.values() if active}) for owned in owners)
-    assert sum(len(each.consumers) for each in state.subscriptions) - holding == row[1]
+    assert sum(len(each.consumers) for each in state.subscriptions) - holding == row[2]
+    shown = evenness(state, state.subscriptions[session.subscription])
+    assert (shown.max_over_mean, shown.consumers) == (row[0], row[5])
 
 
 def test_nothing_usable_is_refused_and_the_earlier_result_stays(spark: SparkSession, tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from engine.admin.inference import MOST_ACTIVES, levels_of
 from engine.config import behaviour_of
 from engine.errors import Rejection
+from engine.views.fleet.tables import CONSUMER_SETS, SUBSCRIPTIONS
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS
 from pipeline.transforms.subscriptions import failover_rows, units_of
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"

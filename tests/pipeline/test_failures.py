@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError, RingsideError
+from engine.views.fleet.tables import SETTINGS
 from pipeline.failures import failure_of
-from pipeline.schemas import SETTINGS
 from pipeline.tables import tables_at
 from tests import fleet_results
 

@@ -18,12 +18,12 @@ from pyspark.sql import SparkSession
 from engine.admin.snapshot import read_answers
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.runs import Manifest
+from engine.views.fleet.tables import EVERY_TABLE
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.import_tables import TableAccount, whole_namespaces
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading import files
 from pipeline.runs import Parts, new_run
-from pipeline.schemas import EVERY_TABLE
 from pipeline.tables import tables_at
 from tests import fleet_results
 

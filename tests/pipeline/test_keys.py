@@ -23,11 +23,7 @@ from engine.keyshared.luck import luck_of
 from engine.keyshared.model import Consumer, owner_of_key
 from engine.keyshared.ownership import slots_by_consumer
 from engine.keyshared.policies import KeyPolicy, selector_of
-from pipeline.jobs import job_called
-from pipeline.jobs.keys import read_options
-from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.reading.consumer_lists import has_key_shared
-from pipeline.schemas import (
+from engine.views.fleet.tables import (
     BROKERS,
     CONSUMER_SETS,
     HOT_KEYS,
@@ -38,6 +34,10 @@ from pipeline.schemas import (
     QUARANTINE,
     SUBSCRIPTIONS,
 )
+from pipeline.jobs import job_called
+from pipeline.jobs.keys import read_options
+from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.consumer_lists import has_key_shared
 from pipeline.tables import tables_if_there
 from tests import fleet_results
 from tests.pipeline.driver_rows import rows_of_driver
@@ -120,7 +120,7 @@ def test_loads_and_spreads_are_those_of_the_plain_engine(release: str, spark: Sp
             spread = spreads[name, policy.value]
             assert spread["verdict"] == luck.verdict.name
             assert spread["ownerless_keys"] == luck.ownerless_keys
-            assert spread["max_over_mean"] == pytest.approx(luck.time_over_ideal)
+            assert spread["busiest_over_average"] == pytest.approx(luck.time_over_ideal)
             assert spread["probability"] == pytest.approx(luck.probability)
             assert spread["expected_busiest_keys"] == pytest.approx(luck.expected_busiest)
             unowned = sum(count for key, count in counts[name].items() if owner_of_key(selector, key) is None)
@@ -171,7 +171,7 @@ def test_a_key_above_an_even_part_and_hot_keys_that_meet_are_reported(spark: Spa
     ]
     (spread,) = rows_of(tmp_path / "out", KEY_SPREADS)
     assert spread["verdict"] == "HOT_KEY"
-    assert spread["best_max_over_mean"] == pytest.approx(2.4)
+    assert spread["best_busiest_over_average"] == pytest.approx(2.4)
 
 
 def test_words_that_mean_nothing_are_refused_before_anything_is_read(tmp_path: Path) -> None:

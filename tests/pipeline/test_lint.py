@@ -22,9 +22,9 @@ from engine.lint.model import in_order
 from engine.scenarios.linting import reported_facts
 from engine.scenarios.opening import open_snapshot
 from engine.views.fleet.summary import read_summary
+from engine.views.fleet.tables import FINDINGS, SUBSCRIPTIONS, WORST_NAMESPACES, WORST_SUBSCRIPTIONS
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import FINDINGS, SUBSCRIPTIONS, WORST_NAMESPACES, WORST_SUBSCRIPTIONS
 from pipeline.transforms.findings import finding_row
 from tests import fleet_results
 
@@ -134,7 +134,7 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     assert [policy.policy for policy in summary.policies] == ["flag_off", "flag_on"]
     assert [policy.in_force for policy in summary.policies] == [True, False]
     subscriptions = fleet_results.rows(out, WORST_SUBSCRIPTIONS.name)
-    uneven = [row["max_over_even"] for row in subscriptions if row["max_over_even"] is not None]
+    uneven = [row["busiest_over_average"] for row in subscriptions if row["busiest_over_average"] is not None]
     assert uneven == sorted(uneven, reverse=True)
     hot = [row for row in fleet_results.rows(out, FINDINGS.name) if row["rule"] == HOT_PARTITION]
     assert [(row["topic"].rpartition("/")[2], row["subscription"]) for row in hot] == [("invoice-168", "")]
@@ -149,8 +149,8 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     namespaces = fleet_results.rows(out, WORST_NAMESPACES.name)
     assert sum(row["topics"] for row in namespaces) == 714
     assert sum(row["msg_rate_in"] for row in namespaces) == pytest.approx(summary.totals.msg_rate_in)
-    assert (namespaces[0]["worst_max_over_even"], namespaces[0]["worst_subscription"]) == (
-        subscriptions[0]["max_over_even"], subscriptions[0]["subscription"],
+    assert (namespaces[0]["worst_busiest_over_average"], namespaces[0]["worst_subscription"]) == (
+        subscriptions[0]["busiest_over_average"], subscriptions[0]["subscription"],
     )  # fmt: skip
     job_called("report")(spark, out, out, JobOptions())
     assert fleet_results.text_of(out, "summary.json") == first

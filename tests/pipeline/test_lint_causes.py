@@ -12,9 +12,9 @@ from engine.admin.moments import read_moments
 from engine.diagnosis.findings import CAUSE_RULES, findings_of
 from engine.diagnosis.why import why
 from engine.lint.model import Severity
+from engine.views.fleet.tables import ANSWERS, EVERYWHERE, FINDINGS
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import ANSWERS, EVERYWHERE, FINDINGS
 from pipeline.transforms.findings import finding_row
 from tests import fleet_results
 from tests.engine.diagnosis.samples import NAMES, dump, sample

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.failover.bulk_policies import Policy
-from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS
+from engine.views.fleet.tables import CONSUMER_LOADS, SUBSCRIPTION_LOADS
 from pipeline.transforms.loads import consumer_loads, consumers_of, subscription_loads
 from pipeline.transforms.owners import HELD
 from pipeline.transforms.units import UNITS
@@ -70,16 +71,17 @@ def test_the_busiest_is_measured_against_the_topics_it_reads(spark: SparkSession
     consumers, found = loads_of(spark, units)
     rows = {row["subscription"]: row for row in found}
     busy = rows["busy"]
-    assert (busy["max_over_even"], busy["max_over_mean"], busy["max_over_mean_rate"]) == (1.5, 2, 2)
+    assert (busy["busiest_over_average"], busy["busiest_over_average_rate"]) == (1.5, 2)
     assert (busy["max_partitions"], busy["mean_partitions"], busy["spare_msg_rate"]) == (8, 4, RATE)
     assert (busy["worst_topic"], busy["worst_consumers"], busy["worst_active"], busy["lists"]) == ("topic-0", 2, 2, 2)
-    assert (rows["apart"]["max_over_even"], rows["apart"]["idle"]) == (1, 0)
-    assert (rows["lost"]["consumers"], rows["lost"]["max_over_even"]) == (10, pytest.approx(11 / (9.9 + 1 / 9)))
+    assert (rows["apart"]["busiest_over_average"], rows["apart"]["idle"]) == (1, 0)
+    assert (rows["lost"]["consumers"], rows["lost"]["busiest_over_average"]) == (10, pytest.approx(11 / (9.9 + 1 / 9)))
+    assert {name for name, row in rows.items() if row["improvable"]} == {"busy", "twins"}
     for name, count in (("nobody", 0), ("still", 2)):
         empty = rows[name]
         assert (empty["partitions"], empty["consumers"], empty["idle"], empty["lists"]) == (0, count, count, 1)
         assert (empty["mean_partitions"], empty["max_partitions"], empty["mean_msg_rate_out"]) == (0, 0, 0)
-        assert {empty[key] for key in ("max_over_mean", "max_over_mean_rate", "max_over_even", "worst_topic")} == {None}
+        assert {empty[key] for key in ("busiest_over_average_rate", "busiest_over_average", "worst_topic")} == {None}
     assert all(row["in_force"] and row["policy"] == "flag_off" for row in found)
     twins = [(row["consumer"], row["partitions"]) for row in consumers if row["subscription"] == "twins"]
     assert twins == [("a", 10), ("a", 4), ("b", 1)], "equal names are the first and the second in every list"
@@ -104,7 +106,7 @@ def random_units(seed: int) -> list[Unit]:
 def test_random_subscriptions_have_the_loads_of_a_plain_count(spark: SparkSession) -> None:
     units = random_units(5)
     consumers, found = loads_of(spark, units)
-    counted: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0.0]))
+    counted: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0.0, 0]))
     spare: dict[str, float] = defaultdict(float)
     for each in units:
         mean = sum(each.held[:-1]) / len(each.names)
@@ -113,6 +115,7 @@ def test_random_subscriptions_have_the_loads_of_a_plain_count(spark: SparkSessio
             entry[0] += held
             entry[1] += before
             entry[2] += mean if name else 0
+            entry[3] += math.ceil(mean) if name else 0
             spare[each.subscription] += RATE * max(mean - held, 0) if name else 0
     assert {(row["subscription"], row["consumer"]): row["partitions"] for row in consumers} == {
         (subscription, name): entry[0] for subscription, of in counted.items() for name, entry in of.items() if name
@@ -123,9 +126,10 @@ def test_random_subscriptions_have_the_loads_of_a_plain_count(spark: SparkSessio
         held = [entry[0] for entry in own.values()]
         assert row["partitions"] == sum(entry[0] for entry in of.values())
         assert (row["consumers"], row["idle"], row["max_partitions"]) == (len(own), held.count(0), max(held))
-        assert row["least_moved"] == sum(max(before - now, 0) for now, before, _ in of.values()) <= row["moved"]
-        over_even = [now / max(even, 1) for now, _, even in own.values() if even]
-        assert row["max_over_even"] == (pytest.approx(max(over_even)) if over_even else None)
+        assert row["least_moved"] == sum(max(before - now, 0) for now, before, *_ in of.values()) <= row["moved"]
+        over_even = [now / even for now, _, even, _ in own.values() if even]
+        assert row["busiest_over_average"] == (pytest.approx(max(over_even)) if over_even else None)
+        assert row["improvable"] == any(now > whole for now, _, _, whole in own.values())
         assert row["spare_msg_rate"] == pytest.approx(spare[row["subscription"]], abs=1e-5)
         assert row["spare_msg_rate"] <= RATE * sum(held)
         assert row["mean_msg_rate_out"] == pytest.approx(RATE * sum(held) / len(own))

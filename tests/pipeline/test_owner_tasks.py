@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from engine.config import CURRENT
 from engine.failover.bulk_policies import Policy
+from engine.views.fleet.tables import ASSIGNMENTS, CONSUMER_SETS, SUBSCRIPTIONS, Table
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import ASSIGNMENTS, CONSUMER_SETS, SUBSCRIPTIONS, Table
 from pipeline.transforms import owners
 from pipeline.transforms.owners import HELD, OwnersByRule
 from pipeline.transforms.units import UNITS

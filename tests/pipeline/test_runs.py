@@ -20,9 +20,9 @@ from pyspark.sql import SparkSession
 
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.runs import LATEST, RUNS, Manifest, result_at, run_ids
+from engine.views.fleet.tables import BROKERS, FILES, SETTINGS
 from pipeline import runs as runs_module
 from pipeline.runs import Folders, Parts, new_run
-from pipeline.schemas import BROKERS, FILES, SETTINGS
 from pipeline.stamps import new_run_id
 from pipeline.storage import Place, StorePath
 from pipeline.tables import tables_at, tables_if_there
@@ -35,7 +35,7 @@ import pandas  # which pyarrow loads at the first write: not in each child
 from pathlib import Path
 from engine.views.fleet.runs import Manifest
 from pipeline import runs, tables
-from pipeline.schemas import SETTINGS, FILES
+from engine.views.fleet.tables import SETTINGS, FILES
 
 def write_until(target, stop):
     steps = iter(range(1000))
@@ -241,6 +241,7 @@ def test_the_result_of_an_earlier_release_is_refused_and_kept(tmp_path: Path) ->
         ("{", "not the manifest"),
         ('{"run_id": 3}', "not the manifest"),
         ('{"run_id": "r", "format": "other/9"}', "another release"),
+        ('{"run_id": "r", "format": "ringside.run/1"}', "another release"),
         ('{"run_id": "r", "tables": {"settings": ["../../etc/run_id=r/x.parquet"]}}', "not a part"),
         ('{"run_id": "r", "tables": {"settings": ["/etc/passwd"]}}', "not a part"),
     ],

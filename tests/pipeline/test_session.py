@@ -21,7 +21,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from engine.errors import RingsideError
-from pipeline.schemas import EVERY_TABLE
+from engine.views.fleet.tables import EVERY_TABLE
 from pipeline.session import (
     SMALL_INPUT,
     handling_signals,

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 from engine.errors import InputError
 from engine.views.fleet.summary import read_summary
+from engine.views.fleet.tables import FINDINGS, HOT_KEYS, WORST_SUBSCRIPTIONS
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import FINDINGS, HOT_KEYS, WORST_SUBSCRIPTIONS
 from tests import fleet_results
 
 

@@ -21,10 +21,10 @@ from pyspark.sql import SparkSession
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.runs import RUNS, ResultFolder, result_at, run_ids
 from engine.views.fleet.summary import FILE_NAME, read_summary
+from engine.views.fleet.tables import EVERY_TABLE, SUBSCRIPTIONS, TOPICS
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.runs import WORK
-from pipeline.schemas import EVERY_TABLE, SUBSCRIPTIONS, TOPICS
 from pipeline.stamps import COLUMNS as STAMP
 from pipeline.storage import Place, StorePath, for_arrow, place_for, place_of
 from pipeline.tables import tables_at

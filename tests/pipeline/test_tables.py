@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from engine.errors import InputError
 from engine.views.fleet.runs import Manifest
+from engine.views.fleet.tables import CONSUMER_SETS, EVERY_TABLE, SETTINGS, declared
 from pipeline.dictionary import dictionary
 from pipeline.runs import new_run
-from pipeline.schemas import CONSUMER_SETS, EVERY_TABLE, SETTINGS, declared
 from pipeline.stamps import new_run_id, stamped
 from pipeline.tables import PartWriter, tables_at
 from tests import fleet_results

@@ -52,6 +52,9 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         "persistent://t/none/x": less,
     }
     (source / "stats" / "topics.json").write_text(json.dumps(topics))
+    for namespace in ("whole", "part", "none"):
+        bundles = {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1}
+        (source / f"bundles-t%2F{namespace}.json").write_text(json.dumps(bundles))
     job_called("import")(spark, source, out, JobOptions())
     for job in ("assign", "bundles", "lint", "report"):
         job_called(job)(spark, out, out, JobOptions())
@@ -87,6 +90,24 @@ def test_a_sum_is_of_what_is_known_and_says_how_many_lack_it(folder: Path) -> No
         row = subscriptions[namespace]
         assert [row[name] for name in names] == sums
         assert {row[f"{name}_unknown"] for name in names} == {lacking}
+
+
+def test_loads_of_bundles_and_brokers_say_what_is_known(folder: Path) -> None:
+    bundles = {row["namespace"]: row for row in fleet_results.rows(folder, "bundle_loads")}
+    (broker,) = fleet_results.rows(folder, "broker_loads")
+    nothing = [None] * 4
+    for row, sums, lacking in (
+        (bundles["t/whole"], [2.0, 1.0, 20.0, 10.0], 0),
+        (bundles["t/part"], [4.0, 2.0, 40.0, 20.0], 1),
+        (bundles["t/none"], nothing, 1),
+        (broker, [6.0, 3.0, 60.0, 30.0], 2),
+    ):
+        assert [row[name] for name in RATES] == sums
+        assert {row[f"{name}_unknown"] for name in RATES} == {lacking}
+    summary = read_summary(fleet_results.text_of(folder, "summary.json"))
+    assert {row.bundle.rpartition("/")[0]: row.msgs_per_sec for row in summary.worst_bundles} == {
+        "t/whole": 3.0, "t/part": 6.0, "t/none": None
+    }  # fmt: skip
 
 
 def test_the_summary_says_what_is_known(folder: Path) -> None:

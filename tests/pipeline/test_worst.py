@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from engine.views.fleet.summary import unknown_of
-from pipeline.schemas import FINDINGS, WORST_SUBSCRIPTIONS
+from engine.views.fleet.tables import FINDINGS, WORST_SUBSCRIPTIONS
 from pipeline.transforms.worst import worst_subscriptions
 
 SUMS = ("msg_rate_out", "msg_backlog_entries")
@@ -20,7 +20,7 @@ TRAFFIC = "cluster string, namespace string, subscription string, type string, d
 
 def unit(name: str, uneven: float | None, idle: int) -> tuple[Any, ...]:
     known = {"cluster": "c", "namespace": "t/n", "subscription": name, "type": "Key_Shared", "policy": "auto_split"}
-    known |= {"max_over_even": uneven, "idle": idle}
+    known |= {"busiest_over_average": uneven, "idle": idle, "improvable": name in ("worst", "even")}
     rest = {column.name: None if column.nullable else 0.0 if column.kind == "double" else 0 for column in UNITS}
     return tuple((rest | known).values())
 
@@ -34,7 +34,7 @@ def finding(subscription: str, severity: str, level: int) -> tuple[Any, ...]:
 
 def test_what_an_error_stops_comes_first_where_no_load_shows_it(spark: SparkSession) -> None:
     units = [unit("even", 1.0, 0), unit("blocked", None, 0), unit("worst", 4.0, 9), unit("quiet", None, 1),
-             unit("slow", None, 3)]  # fmt: skip
+             unit("slow", None, 3), unit("standby", 9.0, 1)]  # fmt: skip
     findings = [finding("blocked", "error", 2), finding("blocked", "info", 0), finding("slow", "warning", 1),
                 finding("even", "error", 2)]  # fmt: skip
     ddl = ", ".join(f"{column.name} {column.kind}" for column in UNITS)
@@ -43,5 +43,5 @@ def test_what_an_error_stops_comes_first_where_no_load_shows_it(spark: SparkSess
         spark.createDataFrame([], TRAFFIC),
         spark.createDataFrame(findings, FINDINGS.ddl),
     ).collect()
-    assert [row.subscription for row in rows] == ["blocked", "worst", "even", "slow", "quiet"]
-    assert [row.findings for row in rows] == [2, 0, 1, 1, 0]
+    assert [row.subscription for row in rows] == ["blocked", "worst", "even", "standby", "slow", "quiet"]
+    assert [row.findings for row in rows] == [2, 0, 1, 0, 1, 0]

@@ -15,10 +15,10 @@ from engine.cluster.journal.file import Journal, JournalFailure
 from engine.cluster.timeline import Timeline
 from engine.errors import RingsideError
 from engine.views.fleet.runs import Manifest
+from engine.views.fleet.tables import BROKERS, FILES, SETTINGS, Table
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.runs import Draft, new_run
-from pipeline.schemas import BROKERS, FILES, SETTINGS, Table
 from pipeline.stamps import new_run_id
 from tests.engine.cluster.support import cluster
 from tests.process.faults import DONE, Saver, Say

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline import schemas
-from pipeline.schemas import Table
+from engine.views.fleet import tables as schemas
+from engine.views.fleet.tables import Table
 from tests import fleet_results
 
 MONDAY: Final = ("20261123T060000000Z-aaaaaaaa", datetime(2026, 11, 23, 6, tzinfo=UTC))
@@ -46,32 +46,11 @@ def result(folder: Path, day: str) -> Path:
             owners.append((name, topic(index), NAMESPACE, index, 1, None, active, 0, *chosen, 1.0, 1.0))
     write(folder, schemas.ASSIGNMENTS, owners, run_id)
     loads = [
-        (
-            NAMESPACE,
-            name,
-            policy,
-            5,
-            3,
-            0,
-            2,
-            1.0,
-            1.0,
-            1.0,
-            1.0,
-            1.0,
-            0,
-            0,
-            1.0,
-            policy == in_force,
-            1,
-            0.0,
-            None,
-            None,
-            None,
-        )
+        (NAMESPACE, name, policy, 5, 3, 0, 2, 1.0, 1.0, 1.0, 1.0, 0, 0, 1.0, True, policy == in_force, 1, 0.0, None,
+         None, None)
         for name, in_force in (("billing", "flag_on"), ("audit", "flag_off"))
         for policy in ("flag_off", "flag_on")
-    ]
+    ]  # fmt: skip
     write(folder, schemas.SUBSCRIPTION_LOADS, loads, run_id)
     gone_or_new = "late" if later else "early"
     worst = [
@@ -102,8 +81,8 @@ def result(folder: Path, day: str) -> Path:
 
 def _worst(name: str, kind: str, uneven: float | None, idle: int, lost: float, verdict: str | None) -> tuple[Any, ...]:
     return (
-        NAMESPACE, name, kind, "flag_on", 5, 3, idle, uneven, None, 0, 0, verdict, 0, None, 1.0, 0, uneven, 1, lost,
-        None, None, None, 0, 0,
+        NAMESPACE, name, kind, "flag_on", 5, 3, idle, None, 0, 0, verdict, 0, None, 1.0, 0, uneven, 1, lost,
+        None, None, None, 0, 0, True,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from engine.admin.facts import Snapshot
 from engine.config import DEFAULTS
+from engine.views.fleet import tables as schemas
 from engine.views.fleet.summary import (
     FILE_NAME,
     VERSION,
@@ -23,10 +24,9 @@ from engine.views.fleet.summary import (
     QuarantineCount,
     summary_text,
 )
-from pipeline import schemas
+from engine.views.fleet.tables import Table
 from pipeline.reading.rows import FileClusters, Rows
 from pipeline.reading.topics import topics_read
-from pipeline.schemas import Table
 from tests import fleet_results
 
 NAMESPACE = "shop/orders"
@@ -73,12 +73,12 @@ def small_result(folder: Path) -> Path:
     )  # fmt: skip
     write(
         folder, schemas.WORST_SUBSCRIPTIONS,
-        [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.5, 2.75, 4, 1, None, 2, "warning", 13.0, 65,
-          2.5, 1, 4.5, None, None, None, 0, 0),
-         (NAMESPACE, "orders", "Key_Shared", "auto_split", 1, 2, 0, 1.25, None, 0, 0, "CHANCE", 0, None, 1.0, 5,
-          1.25, 1, 0.0, None, None, None, 0, 0),
-         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, None, 0, 0, None, 1, "info", 1.0, 5, None, 1, 0.0,
-          None, None, None, 0, 0)],
+        [(NAMESPACE, "billing", "Failover", "flag_on", 13, 3, 0, 2.75, 4, 1, None, 2, "warning", 13.0, 65,
+          2.5, 1, 4.5, None, None, None, 0, 0, True),
+         (NAMESPACE, "orders", "Key_Shared", "auto_split", 1, 2, 0, None, 0, 0, "CHANCE", 0, None, 1.0, 5,
+          1.25, 1, 0.0, None, None, None, 0, 0, True),
+         ("shop/loose", "loose", "Shared", "none", 1, 2, 0, None, 0, 0, None, 1, "info", 1.0, 5, None, 1, 0.0,
+          None, None, None, 0, 0, False)],
     )  # fmt: skip
     write(
         folder, schemas.WORST_NAMESPACES,
@@ -156,19 +156,19 @@ def installation(folder: Path) -> Path:
         "policy": pa.array(np.where(keyed, "auto_split", "flag_on")),
         "partitions": pa.array(partitions), "consumers": pa.array(consumers),
         "idle": pa.array(np.clip((uneven - 1.6) * consumers / 4, 0, idle_at_most).astype(int)),
-        "max_over_mean": pa.array(uneven, mask=at % 29 == 7),
-        "max_over_mean_rate": pa.array(np.round(uneven * (1.0 + at % 7 / 10), 3), mask=at % 29 == 7),
+        "busiest_over_average_rate": pa.array(np.round(uneven * (1.0 + at % 7 / 10), 3), mask=at % 29 == 7),
         "moved": pa.array(at * 0), "least_moved": pa.array(at * 0), "verdict": pa.nulls(count, pa.string()),
         "findings": pa.array(result), "worst_severity": pa.array(worst, mask=result == 0),
         "msg_rate_out": pa.array(rate), "msg_backlog_entries": pa.array(at * 977 % 4_001 * (at % 4 == 0)),
-        "max_over_even": pa.array(uneven, mask=at % 29 == 7), "lists": pa.array(1 + (at % 37 == 3)),
+        "busiest_over_average": pa.array(uneven, mask=at % 29 == 7), "lists": pa.array(1 + (at % 37 == 3)),
         "spare_msg_rate": pa.array(np.round(rate * (1.0 - 1.0 / uneven), 1)),
         "worst_topic": pa.nulls(count, pa.string()), "worst_consumers": pa.nulls(count, pa.int64()),
         "worst_active": pa.nulls(count, pa.int64()),
         "msg_rate_out_unknown": pa.array(at * 0), "msg_backlog_entries_unknown": pa.array(at * 0),
+        "improvable": pa.array(uneven > 1.0),
     }  # fmt: skip
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
-    table = table.sort_by([("max_over_mean", "descending"), ("idle", "descending")])
+    table = table.sort_by([("busiest_over_average", "descending"), ("idle", "descending")])
     fleet_results.put_table(folder, schemas.WORST_SUBSCRIPTIONS.name, table)
     write(folder, schemas.WORST_NAMESPACES, [
         (name, 900, 15, 12.0, 34.0, 1.0, 1.0, 0, 16, 0, 2.0, "billing-1", 1, 2, "warning", 50, 0, *WHOLE)
@@ -202,17 +202,17 @@ def large_result(folder: Path, rows: int) -> Path:
         "partitions": pa.array(at % 97 + 1),
         "consumers": pa.array(at % 13 + 1),
         "idle": pa.array(at % 5),
-        "max_over_mean": pa.array(uneven, mask=at % 11 == 0),
-        "max_over_mean_rate": pa.array(uneven * 1.5),
+        "busiest_over_average_rate": pa.array(uneven * 1.5),
         "moved": pa.array(at * 0), "least_moved": pa.array(at * 0),
         "verdict": pa.nulls(rows, pa.string()), "findings": pa.array(at % 3),
         "worst_severity": pa.nulls(rows, pa.string()),
         "msg_rate_out": pa.array(at * 31 % 10_007 / 8.0), "msg_backlog_entries": pa.array(at * 13 % 1_009),
-        "max_over_even": pa.array(uneven, mask=at % 11 == 0), "lists": pa.array(at * 0 + 1),
+        "busiest_over_average": pa.array(uneven, mask=at % 11 == 0), "lists": pa.array(at * 0 + 1),
         "spare_msg_rate": pa.array(at * 0.0),
         "worst_topic": pa.nulls(rows, pa.string()), "worst_consumers": pa.nulls(rows, pa.int64()),
         "worst_active": pa.nulls(rows, pa.int64()),
         "msg_rate_out_unknown": pa.array(at * 0), "msg_backlog_entries_unknown": pa.array(at * 0),
+        "improvable": pa.array(uneven > 1.0),
     }  # fmt: skip
     table = pa.table(columns).cast(schemas.WORST_SUBSCRIPTIONS.arrow)
     fleet_results.put_table(folder, "worst_subscriptions", table)

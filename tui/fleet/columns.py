@@ -84,9 +84,7 @@ class FleetList:
 
 
 _CLUSTER: Final = FleetColumn("cluster", "cluster", "name", _NAME_CELLS, 1, "its cluster", empty=ONE_CLUSTER)
-_MAX_OVER_EVEN: Final = (
-    "the most times its even share (one partition at least) that a consumer has, of what it reads: 1 is even"
-)
+_BUSIEST: Final = "the most times its even share that a consumer has, of what it reads: 1 is even"
 SUBSCRIPTIONS: Final = FleetList(
     "worst_subscriptions",
     "subscriptions",
@@ -95,7 +93,7 @@ SUBSCRIPTIONS: Final = FleetList(
         _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn("subscription", "subscription", "name", _NAME_CELLS, 0),
-        FleetColumn("max_over_even", BUSIEST_SHORT, "times", 14, 0, _MAX_OVER_EVEN),
+        FleetColumn("busiest_over_average", BUSIEST_SHORT, "times", 14, 0, _BUSIEST),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("partitions", "parts", "count", 8, 3, "topics and partitions it reads"),
         FleetColumn("consumers", "cons", "count", 7, 2, "connected consumers"),
@@ -111,7 +109,9 @@ SUBSCRIPTIONS: Final = FleetList(
         ),
         FleetColumn("findings", "findings", "count", 10, 5, "what the doctor found"),
         FleetColumn("worst_severity", "worst", "severity", 8, 6, "the worst of it: error, warning or info"),
-        FleetColumn("max_over_mean_rate", "by rate", "times", 10, 7, f"{BUSIEST} by messages instead of partitions"),
+        FleetColumn(
+            "busiest_over_average_rate", "by rate", "times", 10, 7, f"{BUSIEST} by messages instead of partitions"
+        ),
         FleetColumn("type", "type", "word", 11, 8, "Failover or Key_Shared"),
         FleetColumn("msg_backlog_entries", "backlog", "count", 10, 9, "entries not yet acknowledged"),
         FleetColumn("policy", "rule", "word", 12, 10, "the rule that the numbers are of"),
@@ -119,7 +119,7 @@ SUBSCRIPTIONS: Final = FleetList(
         FleetColumn("moved", "moved", "count", 8, 11, "partitions that go to another consumer"),
         FleetColumn("least_moved", "least", "count", 8, 12, "the fewest moves to these loads"),
     ),
-    "max_over_even",
+    "busiest_over_average",
     "Worst first. busiest÷avg: the busiest consumer over the average; 1 is even.",
 )
 NAMESPACES: Final = FleetList(
@@ -130,7 +130,7 @@ NAMESPACES: Final = FleetList(
         _CLUSTER,
         FleetColumn("namespace", "namespace", "name", _NAME_CELLS, 0),
         FleetColumn(
-            "worst_max_over_even", BUSIEST_SHORT, "times", 14, 0, f"of its worst subscription {_MAX_OVER_EVEN}"
+            "worst_busiest_over_average", BUSIEST_SHORT, "times", 14, 0, f"of its worst subscription {_BUSIEST}"
         ),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 1),
         FleetColumn("topics", "topics", "count", 9, 2, "topics and partitions"),
@@ -145,7 +145,7 @@ NAMESPACES: Final = FleetList(
         FleetColumn("msg_rate_in", "in/s", "count", 7, 10, "messages per second from producers"),
         FleetColumn("backlog_size_bytes", "backlog", "count", 10, 11, "bytes not yet acknowledged"),
     ),
-    "worst_max_over_even",
+    "worst_busiest_over_average",
     "Worst first, by the most uneven subscription of each. enter opens all of one.",
 )
 FINDINGS: Final = FleetList(

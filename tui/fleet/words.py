@@ -190,7 +190,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
         + (f" in {row['lists']:,} different groups" if row.get("lists", 1) > 1 else "")
         + (f", {row['idle']:,} idle" if row["idle"] else ""),
     ]
-    uneven, by_rate = row["max_over_even"], row["max_over_mean_rate"]
+    uneven, by_rate = row["busiest_over_average"], row["busiest_over_average_rate"]
     if uneven is not None:
         by_messages = by_rate is not None and row["type"] == "Failover" and row.get("lists", 1) == 1
         by_rate_text = f", {by_rate:,.2f} by messages" if by_messages else ""
@@ -220,7 +220,7 @@ def _namespace(row: Mapping[str, Any]) -> str:
         + (f", {row['bundles_to_split']:,} to split" if row["bundles_to_split"] else "")
     ]
     if row["worst_subscription"]:
-        times = row["worst_max_over_even"]
+        times = row["worst_busiest_over_average"]
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
         parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")

@@ -223,7 +223,7 @@ def _consumers(
             held = row["unacked_messages"] if key in keyed else None
             facts = ConsumerFacts(
                 name=row["consumer"],
-                connected_since=row["connected_since"],
+                connected_since=row["connected_since"].isoformat() if row["connected_since"] else "",
                 unacked_messages=held,
                 range_arrays=ranges,
             )

@@ -17,7 +17,7 @@ from engine.views.fleet.summary import BalanceTotals, FleetSummary, ScalableTota
 
 SEVERITIES: Final = ("info", "warning", "error")
 NUMBERS: Final[Mapping[str, str]] = {
-    "max_over_even": "assign",
+    "busiest_over_average": "assign",
     "idle": "assign",
     "disagreement": "assign",
     "quarantined": "import",
@@ -33,13 +33,14 @@ NUMBERS: Final[Mapping[str, str]] = {
 }
 """The numbers that conditions can limit, and the job that counts each.
 
-``max_over_even``: of the worst subscription under its rule in force; ``idle``: consumers that get nothing under it;
-``disagreement``: reported active consumers that the rules in force do not give; ``quarantined``: records set aside as
-bad, or with ``%`` their share of all records; ``broker_usage``: weighted usage of the fullest broker in percent;
-``unloads``: bundles that the forecast unloads; ``loops``: bundles of it that come back to a broker they had left, or
-are unloaded for nothing. Of segments of scalable topics, in all: those that wait for an older one (``blocked``), that
-never change hands (``stuck``), without an attached consumer, without a subscription (``uncovered``); of the topic with
-the most the ``score`` of its hottest segment, and its changes within an hour (``flaps``).
+``busiest_over_average``: of the worst subscription under its rule in force that a better spread exists for; ``idle``:
+consumers that get nothing under it; ``disagreement``: reported active consumers that the rules in force do not give;
+``quarantined``: records set aside as bad, or with ``%`` their share of all records; ``broker_usage``: weighted usage
+of the fullest broker in percent; ``unloads``: bundles that the forecast unloads; ``loops``: bundles of it that come
+back to a broker they had left, or are unloaded for nothing. Of segments of scalable topics, in all: those that wait
+for an older one (``blocked``), that never change hands (``stuck``), without an attached consumer, without a
+subscription (``uncovered``); of the topic with the most the ``score`` of its hottest segment, and its changes within
+an hour (``flaps``).
 """
 WITH_ALL: Final = ("run", "report")
 """Jobs whose result has every number."""
@@ -134,7 +135,7 @@ def figures_of_result(result: Result) -> Figures:
     records = 0
     if "now" in jobs.get("assign", {}):
         now, agreement = jobs["assign"]["now"], jobs["assign"]["agreement"]
-        numbers["max_over_even"] = float(now["worst_max_over_even"] or 0.0)
+        numbers["busiest_over_average"] = float(now["worst_busiest_over_average"] or 0.0)
         numbers["idle"] = float(now["idle"])
         numbers["disagreement"] = float(agreement["reported"] - agreement["agreeing"])
     if "problem_rows" in jobs.get("import", {}):
@@ -155,7 +156,7 @@ def figures_of_summary(summary: FleetSummary) -> Figures:
         severities[finding.severity] += finding.count
     numbers: dict[str, float] = {}
     if "assign" in summary.jobs:
-        numbers["max_over_even"] = summary.now.worst_max_over_even or 0.0
+        numbers["busiest_over_average"] = summary.now.worst_busiest_over_average or 0.0
         numbers["idle"] = float(summary.now.idle)
         numbers["disagreement"] = float(summary.agreement.reported - summary.agreement.agreeing)
     if "import" in summary.jobs:

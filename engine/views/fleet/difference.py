@@ -15,7 +15,7 @@ from engine.answer import FLAT, about
 from engine.compare.matching import Coded, Ints, keyed, matched, missing_in
 from engine.lint.model import SeverityLabel
 
-MeasureName = Literal["spare_msg_rate", "idle", "max_over_even", "max_over_mean"]
+MeasureName = Literal["spare_msg_rate", "idle", "busiest_over_average"]
 MEASURES: Final[tuple[MeasureName, ...]] = get_args(MeasureName)
 """What a subscription is judged by, less being better; lists of what got worse are sorted by them in this order."""
 SUBSCRIPTION: Final = ("cluster", "namespace", "subscription")
@@ -101,12 +101,9 @@ class Measured:
         float | None, about("Messages/s that the other consumers could take while the busiest one works as it does.", 0)
     ]
     idle: Annotated[float | None, about("Consumers that are active nowhere.", 0)]
-    max_over_even: Annotated[
+    busiest_over_average: Annotated[
         float | None,
         about("The most times its even share of what it reads that a consumer has; null where nobody has anything.", 0),
-    ]
-    max_over_mean: Annotated[
-        float | None, about("The busiest consumer against the mean: partitions (Failover) or messages (Key_Shared).", 0)
     ]
     verdict: Annotated[str | None, about("What explains the spread of a Key_Shared subscription.")]
 

@@ -23,7 +23,7 @@ from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
 
 LATEST: Final = "latest"
 RUNS: Final = "runs"
-FORMAT: Final = "ringside.run/1"
+FORMAT: Final = "ringside.run/2"
 RUN_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,127}", re.ASCII)
 _PART: Final = re.compile(r"\w+/run_id=[A-Za-z0-9][\w.-]{0,127}/[A-Za-z0-9][\w.-]*\.parquet", re.ASCII)
 _BEFORE_RUNS: Final = ("summary.json", "import.json", "assign.json", "watch.json")

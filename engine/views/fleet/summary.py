@@ -16,7 +16,7 @@ import msgspec
 from engine.errors import InputError, Problem
 from engine.views.metrics import Family, Sample
 
-VERSION: Final = 3
+VERSION: Final = 4
 FILE_NAME: Final = "summary.json"
 
 
@@ -60,7 +60,7 @@ class FleetTotals:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTotals:
-    """All Failover subscriptions under one policy."""
+    """All Failover subscriptions under one policy; the worst of those that a better spread exists for."""
 
     policy: str
     in_force: bool
@@ -68,7 +68,7 @@ class PolicyTotals:
     idle: int
     moved: int
     least_moved: int
-    worst_max_over_even: float | None = None
+    worst_busiest_over_average: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,11 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class NowTotals:
-    """All Failover subscriptions under their rules in force: consumers that get nothing, and the worst subscription."""
+    """All Failover subscriptions under their rules in force: consumers that get nothing, and the worst of those that a
+    better spread exists for."""
 
     idle: int = 0
-    worst_max_over_even: float | None = None
+    worst_busiest_over_average: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +116,18 @@ class KeyModeTotals:
 
     mode: str
     in_force: bool
-    worst_max_over_mean: float | None
+    worst_busiest_over_average: float | None
     verdicts: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class WorstSubscription:
-    """One subscription under the rule in force; ``max_over_mean`` of partitions (Failover) or messages (Key_Shared).
+    """One subscription under the rule in force.
 
-    ``max_over_even``: the most times its even share of what it reads that a consumer has, ``lists``: how many different
-    lists of consumers the topics have, ``spare_msg_rate``: messages/s that an even spread would give to less busy
-    consumers. ``worst_topic``: the first topic with the list of consumers that makes ``max_over_even``, which has
+    ``busiest_over_average``: the most times its even share of what it reads that a consumer has, of partitions
+    (Failover) or messages (Key_Shared); ``improvable``: a better spread exists. ``lists``: how many different lists of
+    consumers the topics have, ``spare_msg_rate``: messages/s that an even spread would give to less busy consumers.
+    ``worst_topic``: the first topic with the list of consumers that makes ``busiest_over_average``, which has
     ``worst_consumers``, of which ``worst_active`` have a partition.
 
     ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions.
@@ -139,8 +141,7 @@ class WorstSubscription:
     partitions: int
     consumers: int
     idle: int
-    max_over_mean: float | None
-    max_over_mean_rate: float | None
+    busiest_over_average_rate: float | None
     moved: int
     least_moved: int
     verdict: str | None
@@ -148,12 +149,13 @@ class WorstSubscription:
     worst_severity: str | None
     msg_rate_out: float | None = 0.0
     msg_backlog_entries: int | None = 0
-    max_over_even: float | None = None
+    busiest_over_average: float | None = None
     lists: int = 1
     spare_msg_rate: float = 0.0
     worst_topic: str | None = None
     worst_consumers: int | None = None
     worst_active: int | None = None
+    improvable: bool = False
     unknown: dict[str, int] = field(default_factory=dict)
 
 
@@ -172,7 +174,7 @@ class WorstNamespace:
     backlog_size_bytes: int | None
     bundles: int
     bundles_to_split: int
-    worst_max_over_even: float | None
+    worst_busiest_over_average: float | None
     worst_subscription: str | None
     idle: int
     findings: int
@@ -196,14 +198,17 @@ class GroupTotals:
 
 @dataclass(frozen=True, slots=True)
 class WorstBundle:
-    """One bundle by its full name; ``outcome`` and ``reason`` are the modular load manager's verdict."""
+    """One bundle by its full name; ``outcome`` and ``reason`` are the modular load manager's verdict.
+
+    ``msgs_per_sec`` and ``bytes_per_sec``, in and out together, are None where one of the two is not known at all.
+    """
 
     cluster: str
     bundle: str
     broker: str | None
     topics: int
-    msgs_per_sec: float
-    bytes_per_sec: float
+    msgs_per_sec: float | None
+    bytes_per_sec: float | None
     outcome: str
     reason: str
 
@@ -485,10 +490,11 @@ def _families(summary: FleetSummary, owners: Mapping[str, str] | None) -> Iterab
         yield _single("records_bad", "records that were set aside as bad", summary.records.bad)
     if "assign" in summary.jobs:
         yield _single("idle_consumers", "consumers that get nothing under the rule in force", summary.now.idle)
-        if summary.now.worst_max_over_even is not None:
+        if summary.now.worst_busiest_over_average is not None:
             yield _single(
-                "worst_max_over_even", "the most times its even share that a consumer has",
-                summary.now.worst_max_over_even,
+                "worst_busiest_over_average",
+                "the most times its even share that a consumer has where a better spread exists",
+                summary.now.worst_busiest_over_average,
             )  # fmt: skip
         yield _single("reported_active_consumers", "active consumers that were reported", summary.agreement.reported)
         agreeing = summary.agreement.agreeing
@@ -524,8 +530,11 @@ def _families(summary: FleetSummary, owners: Mapping[str, str] | None) -> Iterab
         for row in summary.worst_subscriptions
     ]
     yield Family(
-        "ringside_fleet_max_over_even", "the most times its even share that a consumer of these subscriptions has",
-        tuple(Sample(row.max_over_even, labels) for labels, row in uneven if row.max_over_even is not None),
+        "ringside_fleet_busiest_over_average",
+        "the most times its even share that a consumer of these subscriptions has",
+        tuple(
+            Sample(row.busiest_over_average, labels) for labels, row in uneven if row.busiest_over_average is not None
+        ),
     )  # fmt: skip
     yield Family(
         "ringside_fleet_spare_msg_rate", "messages a second that an even spread would give to less busy consumers",

@@ -68,3 +68,14 @@ def test_an_answer_for_all_brokers_holds_for_the_folders_below_it() -> None:
 def test_a_path_of_any_depth_has_a_cluster() -> None:
     deep = "d/" * 2000
     assert clusters_of({deep: LOADS, f"{deep}e/": LOADS}, {}).of(f"{deep}e/x.json") == f"{deep}e"
+
+
+def test_a_folder_without_answers_of_whole_brokers_is_a_cluster_of_its_own() -> None:
+    kinds: dict[str, tuple[Kind, ...]] = {
+        "east/b1/": ("loads",), "east/b1/more/": ("topics",), "west/stats/": ("topics",), "west/": ("topics",),
+        "rules/": ("settings",), "": ("topics",),
+    }  # fmt: skip
+    clusters = clusters_of(kinds, {}, "folders")
+    assert clusters.by_folder == {"east/b1/": "east/b1", "west/": "west"}
+    assert [clusters.of(f"{folder}x.json") for folder in kinds] == ["east/b1", "east/b1", "west", "west", "", ""]
+    assert clusters_of({"": ("topics",)}, {}, "folders").by_folder == {"": ""}

@@ -36,12 +36,12 @@ def test_a_run_fails_on_what_its_lint_found_and_only_when_asked(
 
 @pytest.mark.parametrize(
     ("text", "met"),
-    [("max_over_even>2.4", True), ("max_over_even>2.5", False), ("idle>2", True), ("idle>3", False),
+    [("busiest_over_average>2.4", True), ("busiest_over_average>2.5", False), ("idle>2", True), ("idle>3", False),
      ("disagreement>0", True), ("disagreement>1", False), ("quarantined>4", True), ("quarantined>5", False),
      ("quarantined>9.9%", True), ("quarantined>10%", False)],
 )  # fmt: skip
 def test_a_run_fails_where_a_number_is_above_its_limit(text: str, met: bool) -> None:
-    now = {"idle": 3, "worst_max_over_even": 2.5}
+    now = {"idle": 3, "worst_busiest_over_average": 2.5}
     assign = {"now": now, "agreement": {"reported": 7, "agreeing": 6}}
     jobs = {"assign": assign, "import": {"problem_rows": 5, "rows_in": {"topics": 20, "subscriptions": 30}}}
     conditions = conditions_of("run", [text])

@@ -34,7 +34,7 @@ def test_every_count_is_a_sample_with_its_labels() -> None:
     summary = FleetSummary(
         VERSION, ("import", "assign"), FleetTotals(topics=7, backlog_size_bytes=9), (), (),
         (WorstSubscription("", "t/n", 's"\n', "Failover", "flag_off", 7, 3, 1, 2.5, 3.0, 0, 0, None, 2, "error",
-                           max_over_even=2.5, spare_msg_rate=4.0),
+                           busiest_over_average=2.5, spare_msg_rate=4.0),
          WorstSubscription("", "t/n", "k", "Key_Shared", "auto_split", 7, 3, 1, None, None, 0, 0, None, 0, None)),
         (), (), (FindingCount("key-gaps", "error", 2),), (QuarantineCount("import", "topics", "bad", 5, 4),), {},
         agreement=Agreement(10, 8), failed={"lint": "no memory"}, now=NowTotals(3, 2.5), records=Records(100, 5),
@@ -48,20 +48,20 @@ def test_every_count_is_a_sample_with_its_labels() -> None:
     singles = {name: rows[0][1] for name, rows in read.items() if not rows[0][0]}
     assert singles["ringside_fleet_topics"] == 7 and singles["ringside_fleet_backlog_size_bytes"] == 9
     assert singles["ringside_fleet_records"] == 100 and singles["ringside_fleet_records_bad"] == 5
-    assert singles["ringside_fleet_idle_consumers"] == 3 and singles["ringside_fleet_worst_max_over_even"] == 2.5
+    assert singles["ringside_fleet_idle_consumers"] == 3 and singles["ringside_fleet_worst_busiest_over_average"] == 2.5
     assert singles["ringside_fleet_reported_active_consumers"] == 10
     assert singles["ringside_fleet_agreeing_active_consumers"] == 8
     assert singles["ringside_fleet_jobs_failed"] == 1
     assert read["ringside_fleet_findings"] == [({"rule": "key-gaps", "severity": "error"}, 2)]
     assert read["ringside_fleet_set_aside"] == [({"job": "import", "table": "topics", "kind": "bad"}, 5)]
-    ((labels, value),) = read["ringside_fleet_max_over_even"]
+    ((labels, value),) = read["ringside_fleet_busiest_over_average"]
     assert (labels["type"], value) == ("Failover", 2.5)
     assert "\n" not in labels["subscription"]
     assert [value for _, value in read["ringside_fleet_spare_msg_rate"]] == [4.0, 0.0]
     assert {"owner" in labels for rows in read.values() for labels, _ in rows} == {False}
     for owners, expected in (({"t": "a"}, "a"), ({"t": "a", "t/n": "b"}, "b"), ({"u": "c"}, "")):
         named = samples(summary, owners)
-        for name in ("max_over_even", "spare_msg_rate", "idle_of_subscription"):
+        for name in ("busiest_over_average", "spare_msg_rate", "idle_of_subscription"):
             assert {labels["owner"] for labels, _ in named[f"ringside_fleet_{name}"]} == {expected}
 
 

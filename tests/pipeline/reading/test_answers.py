@@ -16,13 +16,13 @@ import pytest
 from engine.admin.snapshot import read_answers
 from engine.admin.topic_wire import sound_topics
 from engine.names import namespace_of
+from engine.views.fleet.tables import PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 from pipeline.reading import topics as reading_topics
 from pipeline.reading.answers import OF_NO_USE, QUARANTINED, READ, WAITING, FileContext, take_file
 from pipeline.reading.contexts import contexts_of
 from pipeline.reading.files import find_answers
 from pipeline.reading.rows import FileClusters, Rows, namespaces_of
 from pipeline.reading.topic_columns import BY_TOPIC
-from pipeline.schemas import PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 from tests.engine.admin.test_sound_documents import DOCUMENT
 from tests.engine.diagnosis.samples import dump
 

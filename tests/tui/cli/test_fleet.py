@@ -41,7 +41,7 @@ SUMMARY = FleetSummary(
         PolicyTotals("flag_on", False, 7, 0, 3, 2, 1.25),
     ),
     (KeyModeTotals("auto_split", True, None, {"HOT_KEY": 2}),),
-    (WorstSubscription("east", "t/n", "s\x1b[31m", "Failover", "flag_off", 7, 3, 1, 2.5, 3.0, 0, 0, None, 2, "error"),),
+    (WorstSubscription("east", "t/n", "s\x1b[31m", "Failover", "flag_off", 7, 3, 1, 3.0, 0, 0, None, 2, "error"),),
     (WorstNamespace("", "t/n", 7, 1, 1.0, 2.0, 3.0, 4.0, 5, 4, 1, 2.5, "s", 1, 2, "error"),),
     (WorstBundle("", "t/n/0x00000000_0xffffffff", None, 7, 3.0, 7.0, "chosen", "topics"),),
     (FindingCount("failover-names-collide", "error", 2),),
@@ -80,7 +80,7 @@ def test_the_page_tells_the_worst_and_no_name_can_draw(run: Run, tmp_path: Path)
         (b"3", "not a summary"),
         (b'{"version": 99}', "version 99"),
         (b"[]", "not a summary"),
-        (b'{"version": 3}', "jobs"),
+        (b'{"version": 4}', "jobs"),
         (b'{"version": 2}', "version 2"),
     ],
 )
@@ -152,7 +152,7 @@ def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
 
 
 def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = {"partitions": 40, "idle": 3, "moved": 1_205, "least_moved": 900, "worst_max_over_even": 1.5}
+    numbers = {"partitions": 40, "idle": 3, "moved": 1_205, "least_moved": 900, "worst_busiest_over_average": 1.5}
     policies = {"flag_on": numbers, "flag_off": numbers}
     summary = {
         "job": "assign",

@@ -56,7 +56,7 @@ def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> N
     assert audit["owners"] == [{"before": None, "after": "x", "partitions": 1}]
     [worse], [better], [verdict] = outcome["worse"], outcome["better"], outcome["verdicts"]
     assert (worse["subscription"], sorted(worse["worse"]), worse["better"]) == (
-        "billing", ["idle", "max_over_even", "max_over_mean", "spare_msg_rate"], []
+        "billing", ["busiest_over_average", "idle", "spare_msg_rate"], []
     )  # fmt: skip
     assert (worse["before"]["spare_msg_rate"], worse["after"]["spare_msg_rate"]) == (10.0, 30.0)
     assert (better["subscription"], better["before"]["idle"], better["after"]["idle"]) == ("audit", 1, 0)

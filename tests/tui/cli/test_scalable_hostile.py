@@ -15,9 +15,9 @@ from engine.ranges import HashRange
 from engine.scalable.dealing import deal
 from engine.scalable.layout import by_descent, merge_depths
 from engine.scalable.model import Layout, Segment, SegmentState
+from engine.views.fleet.tables import SCALE_FORECAST
 from engine.views.scalable.view import SHOWN_ANCESTORS, last_views
 from pipeline.jobs.scalable import rows_of
-from pipeline.schemas import SCALE_FORECAST
 from tests.tui.cli.conftest import Run
 
 TOPIC = "admin/v2/scalable/t/n/x"

@@ -16,12 +16,11 @@ from pyarrow import csv
 
 from engine.disk import Exported
 from engine.errors import InputError
+from engine.views.fleet import tables as schemas
 from engine.views.fleet.runs import result_at
-from pipeline import schemas, stamps
 from tests import fleet_results
 from tests.tui.fleet_scenes import large_result, small_result, with_brokers
 from tui.fleet.columns import SUBSCRIPTIONS
-from tui.sources import fleet_tables
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Haystack, Listing, filtered, ordered, whole
 from tui.sources.fleet_results import BROKERS, FINDINGS, NAMESPACES, SET_ASIDE, FleetResults, read_results
@@ -46,13 +45,13 @@ def test_a_million_rows_are_sorted_filtered_and_counted_without_a_row_made(
     """Neither a row nor a Python value of a column is made: order, filter and histogram stay in arrays."""
     monkeypatch.setattr(Columns, "row", lambda *_: pytest.fail("a row was made"))
     by_idle = ordered(million, "idle", descending=True)
-    worst = ordered(by_idle, "max_over_mean", descending=True)
+    worst = ordered(by_idle, "busiest_over_average", descending=True)
     result = filtered(worst, "NS-77")
-    spread = result.histogram("max_over_mean")
+    spread = result.histogram("busiest_over_average")
     assert len(worst) == MILLION and len(result) == 11 * MILLION // 1000
     assert all(isinstance(each.rows, np.ndarray) and each.rows.dtype == np.int64 for each in (by_idle, worst, result))
     assert all(each.columns is million.columns for each in (by_idle, worst, result)), "columns are shared, not copied"
-    numbers = result.values("max_over_mean")
+    numbers = result.values("busiest_over_average")
     number = numbers[~np.isnan(numbers)]
     assert (np.diff(number) <= 0).all() and np.isnan(numbers[len(number) :]).all(), (
         "the worst first, the without_number last"
@@ -65,10 +64,10 @@ def test_a_million_rows_are_sorted_filtered_and_counted_without_a_row_made(
 
 def test_one_row_costs_one_row(million: Listing) -> None:
     """The row under the cursor is the one that the order says."""
-    worst = ordered(million, "max_over_mean", descending=True)
-    assert worst.row(0)["max_over_mean"] == million.columns.highest("max_over_mean")
-    best = ordered(worst, "max_over_mean", descending=False)
-    assert best.row(0)["max_over_mean"] == np.nanmin(million.values("max_over_mean"))
+    worst = ordered(million, "busiest_over_average", descending=True)
+    assert worst.row(0)["busiest_over_average"] == million.columns.highest("busiest_over_average")
+    best = ordered(worst, "busiest_over_average", descending=False)
+    assert best.row(0)["busiest_over_average"] == np.nanmin(million.values("busiest_over_average"))
 
 
 @settings(max_examples=100, deadline=None)
@@ -118,7 +117,7 @@ def test_a_filter_keeps_the_order_and_can_be_taken_away(tmp_path: Path) -> None:
     nothing = filtered(turned, "nothing")
     assert len(nothing) == 0 and nothing.histogram("idle").counts.sum() == 0
     assert filtered(turned, "").rows.tolist() == turned.rows.tolist()
-    narrowed = ordered(orders, "max_over_mean", descending=False)
+    narrowed = ordered(orders, "busiest_over_average", descending=False)
     assert [narrowed.row(at)["subscription"] for at in range(len(narrowed))] == ["orders", "billing"]
 
 
@@ -234,23 +233,13 @@ def test_the_flag_is_that_of_the_row_else_that_of_the_fleet(tmp_path: Path) -> N
     assert reported == [False, True, True, True]
 
 
-def test_what_is_read_is_what_the_jobs_write() -> None:
-    """Every column that is read is declared by the pipeline, of the same type, and empty only where it may be."""
-    written = {table.name: pa.unify_schemas([table.arrow, stamps.COLUMNS]) for table in schemas.EVERY_TABLE}
-    for name, line in fleet_tables._DECLARED.items():
-        for column, _, kind in (part.partition(": ") for part in line.split(", ")):
-            field = written[name].field(column)
-            assert fleet_tables._is_of(field.type, fleet_tables._TYPES[kind.rstrip("?*")]), (name, column)
-            assert field.nullable == ("?" in kind), (name, column)
-
-
 SPOILT: dict[str, Callable[[pa.Table], pa.Table]] = {
     "no columns idle": lambda table: table.drop_columns(["idle"]),
     "Multiple matches for FieldRef.Name(idle)": lambda table: table.append_column("idle", table.column("idle")),
     "has string in the column idle": lambda table: replaced(table, "idle", pa.array(["3"] * len(table))),
     "has rows without idle": lambda table: replaced(table, "idle", pa.nulls(len(table), pa.int64())),
-    "without a bound in the column max_over_mean": lambda table: replaced(
-        table, "max_over_mean", pa.array([float("inf")] * len(table))
+    "without a bound in the column busiest_over_average": lambda table: replaced(
+        table, "busiest_over_average", pa.array([float("inf")] * len(table))
     ),
 }
 

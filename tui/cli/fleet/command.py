@@ -98,7 +98,7 @@ def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     about = {
         "lint": "Exit 1 if a finding is as bad as info, warning or error.  [default: error]",
         "import": "Exit 1 if quarantined>N or quarantined>N% is true.",
-        "assign": "Exit 1 if max_over_even>N, idle>N or disagreement>N is true; may be repeated.",
+        "assign": "Exit 1 if busiest_over_average>N, idle>N or disagreement>N is true; may be repeated.",
         "balance": "Exit 1 if broker_usage>PERCENT, unloads>N or loops>N is true; may be repeated.",
         "scalable": f"Exit 1 if {_OF_SEGMENTS} is true; may be repeated.",
         "report": _EVERY_CONDITION,
@@ -110,7 +110,7 @@ def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
 _JUDGED: Final = ("run", "report", "lint", "import", "assign", "balance", "scalable")
 _OF_SEGMENTS: Final = "blocked>N, stuck>N, unattached>N, uncovered>N, score>N or flaps>N (within an hour)"
 _EVERY_CONDITION: Final = (
-    "Exit 1 at such a finding (info, warning, error) or if max_over_even>N, idle>N, disagreement>N, "
+    "Exit 1 at such a finding (info, warning, error) or if busiest_over_average>N, idle>N, disagreement>N, "
     "quarantined>N, quarantined>N%, broker_usage>PERCENT, unloads>N, loops>N, or of scalable topics "
     f"{_OF_SEGMENTS} is true; may be repeated."
 )

@@ -33,8 +33,7 @@ OWNERS_SHOWN: Final = 3
 _WORDS: Final = {
     "spare_msg_rate": "spare msg/s",
     "idle": "idle",
-    "max_over_even": BUSIEST_SHORT,
-    "max_over_mean": f"{BUSIEST_SHORT} of keys",
+    "busiest_over_average": BUSIEST_SHORT,
 }
 
 
@@ -76,7 +75,7 @@ def fleet_difference_lines(difference: FleetDifference) -> Iterator[str]:
         ("Another verdict", lists.verdicts, sums.verdicts),
     ):
         heads = ("subscription", "type", *_WORDS.values(), "verdict")
-        yield from _block(title, heads, [_change(row) for row in changes], "<<>>>><", count)
+        yield from _block(title, heads, [_change(row) for row in changes], "<<" + ">" * len(_WORDS) + "<", count)
     heads = ("severity", "rule", "place")
     for title, findings, count in (
         ("New findings", lists.new_findings, sums.new_findings),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 SHOWN: Final = 10
-_OF_ONE: Final = ("max_over_even", "idle")
+_OF_ONE: Final = ("busiest_over_average", "idle")
 """The numbers in conditions that single subscriptions have as well."""
 _Rows = Sequence[tuple[str, ...]]
 
@@ -64,21 +64,21 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     yield rule_lines(summary.rules, summary.agreement, shown)
     yield policy_lines(summary.policies)
     modes = [
-        (row.mode + (" *" if row.in_force else ""), _ratio(row.worst_max_over_mean), _verdicts(row.verdicts))
+        (row.mode + (" *" if row.in_force else ""), _ratio(row.worst_busiest_over_average), _verdicts(row.verdicts))
         for row in summary.key_modes
-        if row.worst_max_over_mean is not None or row.verdicts
+        if row.worst_busiest_over_average is not None or row.verdicts
     ]  # fmt: skip
     yield _block("Key_Shared, by mode (* in force)", ("mode", f"worst {BUSIEST_SHORT}", "why"), modes, "<><")
     subscriptions = [
         (_in(row.cluster, f"{safe_name(row.namespace)}/{safe_name(row.subscription)}".strip("/")), row.type,
-         _ratio(row.max_over_even), f"{row.idle:,}", f"{row.consumers:,}", f"{row.partitions:,}",
+         _ratio(row.busiest_over_average), f"{row.idle:,}", f"{row.consumers:,}", f"{row.partitions:,}",
          f"{row.spare_msg_rate:,.1f}", _findings_text(row.findings, row.worst_severity))
         for row in summary.worst_subscriptions[:shown]
     ]  # fmt: skip
     heads: tuple[str, ...] = ("subscription", "type", BUSIEST_SHORT, "idle", "of", "topics", "spare msg/s", "findings")
     yield _block("Worst subscriptions", heads, subscriptions, "<<>>>>><")
     namespaces = [
-        (_in(row.cluster, safe_name(row.namespace)), _ratio(row.worst_max_over_even), f"{row.topics:,}",
+        (_in(row.cluster, safe_name(row.namespace)), _ratio(row.worst_busiest_over_average), f"{row.topics:,}",
          f"{row.bundles:,}", f"{row.bundles_to_split:,}",
          at_least(_known(row.msg_rate_out, 1), row.unknown.get("msg_rate_out")),
          _findings_text(row.findings, row.worst_severity))
@@ -87,7 +87,7 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     heads = ("namespace", BUSIEST_SHORT, "topics", "bundles", "to split", "msg/s out", "findings")
     yield _block("Worst namespaces", heads, namespaces, "<>>>>><")
     bundles = [
-        (_in(row.cluster, safe_name(row.bundle)), row.outcome, f"{row.topics:,}", f"{row.msgs_per_sec:,.1f}")
+        (_in(row.cluster, safe_name(row.bundle)), row.outcome, f"{row.topics:,}", _known(row.msgs_per_sec, 1))
         for row in summary.worst_bundles[:shown]
     ]
     yield _block("Bundles to look at first", ("bundle", "load manager", "topics", "msg/s"), bundles, "<<>>")
@@ -166,7 +166,7 @@ def policy_lines(policies: Sequence[PolicyTotals]) -> list[str]:
     """Failover under each policy, with an empty line at the end; nothing without any."""
     rows = [
         (policy.policy + (" *" if policy.in_force else ""),
-         _ratio(policy.worst_max_over_even), f"{policy.idle:,}", f"{policy.moved:,}", f"{policy.least_moved:,}")
+         _ratio(policy.worst_busiest_over_average), f"{policy.idle:,}", f"{policy.moved:,}", f"{policy.least_moved:,}")
         for policy in policies
     ]  # fmt: skip
     return _block(

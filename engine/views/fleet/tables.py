@@ -1,21 +1,19 @@
 """The tables of a fleet, each declared once: names, types, which columns may be empty, and what they mean.
 
 Readers and writers of Parquet take the Arrow form, DataFrames the form of Spark; comments go into the files, where
-Spark shows them, and into ``docs/tables.md`` (``pipeline.dictionary``). Written tables end with the columns of
-``pipeline.stamps``.
+Spark shows them, and into ``docs/tables.md`` (``pipeline.dictionary``). Written tables end with the columns ``STAMP``.
+Needs pyarrow.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-
-from pipeline.stamps import KINDS as STAMP
 
 _ARROW: Final[Mapping[str, Any]] = {
     "string": pa.string(),
@@ -74,6 +72,11 @@ def _spark_field(name: str, kind: str, about: str = "") -> dict[str, object]:
     return {"name": name, "type": _spark_type(kind), "nullable": True, "metadata": comment}
 
 
+def arrow_of(columns: Iterable[Column]) -> Any:
+    """Columns as a ``pyarrow.Schema``."""
+    return pa.schema([pa.field(column.name, _ARROW[column.kind], column.nullable) for column in columns])
+
+
 @dataclass(frozen=True)
 class Table:
     """One table; ``key`` are the columns that identify a row, none if nothing does."""
@@ -94,7 +97,7 @@ class Table:
     @cached_property
     def arrow(self) -> Any:
         """The ``pyarrow.Schema``."""
-        return pa.schema([pa.field(column.name, _ARROW[column.kind], column.nullable) for column in self.columns])
+        return arrow_of(self.columns)
 
     @cached_property
     def ddl(self) -> str:
@@ -104,13 +107,12 @@ class Table:
     @cached_property
     def comments(self) -> Mapping[str, str]:
         """What each column means, those of the stamp included."""
-        return {column.name: column.about for column in (*self.columns, *map(SHARED.__getitem__, STAMP))}
+        return {column.name: column.about for column in (*self.columns, *STAMP)}
 
     @cached_property
     def spark_schema(self) -> bytes:
         """The schema with its comments, as Spark writes it into a file and looks for it there."""
-        kinds = {column.name: column.kind for column in self.columns} | STAMP
-        fields = [_spark_field(name, kind, self.comments[name]) for name, kind in kinds.items()]
+        fields = [_spark_field(column.name, column.kind, column.about) for column in (*self.columns, *STAMP)]
         return json.dumps({"type": "struct", "fields": fields}).encode()
 
     def named(self, name: str, about: str) -> Table:
@@ -153,7 +155,7 @@ _SHARED: Final = """
     msg_throughput_out double Bytes/s to consumers.
     unacked_messages bigint Messages that were delivered and not acknowledged.
     msg_backlog_entries bigint Entries that were not acknowledged.
-    connected_since string When it connected, as the broker wrote it.
+    connected_since timestamp When it connected.
     client_version string The client library and its version.
     file string The file of the answer, below IN.
     position int Its place in the order of the dispatcher, from 0.
@@ -176,15 +178,15 @@ _SHARED: Final = """
     idle bigint Those of them without a partition.
     max_partitions bigint Partitions of the consumer that has most.
     mean_partitions double Partitions of a consumer on average.
-    max_over_mean double Busiest / average, by partitions.
     max_msg_rate_out double Messages/s of the consumer that gets most.
     mean_msg_rate_out double Messages/s of a consumer on average.
-    max_over_mean_rate double Busiest / average, by messages.
+    busiest_over_average_rate double Messages/s of the busiest consumer / those of a consumer on average.
     least_moved bigint The fewest partitions that the same change has to move.
-    max_over_even double The largest ratio of a consumer's partitions to its even share (at least one) of what it reads.
+    busiest_over_average double The largest ratio of a consumer's partitions to its even share of what it reads.
+    improvable boolean Whether a better spread exists: a partition cannot be divided, and a key goes to one consumer.
     lists bigint How many different lists of consumers its topics have.
     spare_msg_rate double Messages/s that an even spread would give to less busy consumers.
-    worst_topic string The first topic by name of the list of consumers that makes max_over_even.
+    worst_topic string The first topic by name of the list of consumers that makes busiest_over_average.
     worst_consumers bigint The consumers of that list.
     worst_active bigint Those of them that have a partition.
     shedder string The strategy of shedding.
@@ -202,11 +204,13 @@ _SHARED: Final = """
     storage_size_bytes_unknown bigint Topics that lack storage_size_bytes, as above.
     backlog_size_bytes_unknown bigint Topics that lack backlog_size_bytes, as above.
     msg_backlog_entries_unknown bigint Topics that lack msg_backlog_entries, as above.
-    tenant string The tenant of the namespace; none where a row is about no namespace.
-    snapshot_time timestamp The latest moment of the answers that the run is about.
+    tenant string? The tenant of the namespace; none where a row is about no namespace.
+    snapshot_time timestamp? The latest moment of the answers that the run is about.
 """
 SHARED: Final[Mapping[str, Column]] = {column.name: column for column in _columns(_SHARED, {})}
 """Columns that mean the same in several tables."""
+STAMP: Final = (SHARED["tenant"], SHARED["snapshot_time"])
+"""The last columns of every table."""
 
 # fmt: off
 TOPICS: Final = declared("topics", "Every topic and partition of which there are statistics.", """
@@ -239,7 +243,7 @@ CONSUMER_SETS: Final = declared("consumer_sets", "Each list of consumers that oc
 """, key="cluster consumer_set")
 
 CONSUMERS: Final = declared("consumers", "Every consumer of every topic and partition.", """
-    cluster, namespace, subscription, topic, position, consumer, address, connected_since, client_version
+    cluster, namespace, subscription, topic, position, consumer, address, connected_since?, client_version
     msg_rate_out?, msg_throughput_out?, unacked_messages?
     available_permits bigint? Messages that the broker may still send to it.
     key_hash_ranges array<struct<start:int,end:int>> Its slots in a Key_Shared subscription, both ends inclusive.
@@ -253,7 +257,7 @@ PUBLISHERS: Final = declared("publishers", "Every producer of every topic and pa
     publisher string The name of the producer.
     producer_id bigint Its number on its connection.
     access_mode string Shared, Exclusive, WaitForExclusive or ExclusiveWithFencing.
-    address, connected_since, client_version, msg_rate_in?, msg_throughput_in?
+    address, connected_since?, client_version, msg_rate_in?, msg_throughput_in?
     average_msg_size double? Bytes of a message on average.
     file
 """, key="cluster topic position",
@@ -366,10 +370,9 @@ SUBSCRIPTION_LOADS: Final = declared(
     "subscription_loads", "How even each Failover subscription is under each policy.", """
     cluster, namespace, subscription, policy, partitions
     consumers bigint Connected consumers; one that is in several lists counts once.
-    idle, max_partitions, mean_partitions, max_over_mean?, max_msg_rate_out, mean_msg_rate_out
-    max_over_mean_rate?
+    idle, max_partitions, mean_partitions, max_msg_rate_out, mean_msg_rate_out, busiest_over_average_rate?
     moved bigint Partitions whose active consumer differs from that of the rule in force.
-    least_moved, max_over_even?
+    least_moved, busiest_over_average?, improvable
     in_force boolean Whether it is the policy of the brokers.
     lists, spare_msg_rate, worst_topic?, worst_consumers?, worst_active?
 """, key="cluster namespace subscription policy")
@@ -387,7 +390,8 @@ BUNDLE_LOADS: Final = declared(
     cluster, bundle, namespace, lower, upper, broker?
     topics bigint Topics, loaded or not.
     loaded_topics bigint Loaded topics.
-    producers, consumers, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
+    producers, consumers, msg_rate_in?, msg_rate_out?, msg_throughput_in?, msg_throughput_out?
+    msg_rate_in_unknown, msg_rate_out_unknown, msg_throughput_in_unknown, msg_throughput_out_unknown
     outcome string What the modular load manager decides on these numbers: chosen, below-limits, ….
     reason string The limit that decided.
 """, key="cluster bundle")
@@ -397,7 +401,8 @@ BROKER_LOADS: Final = declared("broker_loads", "The load of every broker, summed
     broker string? The broker; none for topics of which no answer names it.
     bundles bigint Bundles with topics.
     topics bigint Loaded topics.
-    producers, consumers, msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
+    producers, consumers, msg_rate_in?, msg_rate_out?, msg_throughput_in?, msg_throughput_out?
+    msg_rate_in_unknown, msg_rate_out_unknown, msg_throughput_in_unknown, msg_throughput_out_unknown
 """, key="cluster broker")
 
 BUNDLE_SPLITS: Final = declared("bundle_splits", "Where each algorithm would cut each bundle.", """
@@ -451,8 +456,8 @@ BALANCE_CLUSTERS: Final = declared(
     quiet_after int? After how many cycles nothing is unloaded; none where no end is seen.
     max_usage double? The usage of the fullest broker, as placement and shedding see it.
     max_usage_after double? The same after the last cycle.
-    max_over_mean double? Busiest / average usage.
-    max_over_mean_after double? The same after the last cycle.
+    busiest_over_average double? Busiest / average usage.
+    busiest_over_average_after double? The same after the last cycle.
     assumptions array<string> What had to be assumed.
     refusal string? Why there is no forecast.
 """, key="cluster")
@@ -480,7 +485,7 @@ BALANCE_BROKERS: Final = declared("balance_brokers", "Every broker of the foreca
 BALANCE_UNLOADS: Final = declared("balance_unloads", "Every unload of the forecasts, in order.", """
     cluster
     cycle int The cycle, from 1.
-    at_ms bigint Milliseconds from now.
+    at timestamp? When, counted from the moment of the answers.
     bundle, namespace
     source string The broker that gives it away.
     destination string? The broker that the seed draws for it.
@@ -537,8 +542,8 @@ KEY_SPREADS: Final = declared(
     probability_by_shares double The same with the shares of the mode.
     idle bigint Consumers without a key.
     expected_idle double? What chance gives on average.
-    max_over_mean double? Busiest / average, by messages.
-    best_max_over_mean double? No placement of these keys can be better: a key goes to one consumer.
+    busiest_over_average double? Messages of the busiest consumer / those of a consumer on average.
+    best_busiest_over_average double? No placement of these keys can be better: a key goes to one consumer.
     verdict string What explains it: chance, shares, hot keys, ….
 """, key="cluster namespace subscription policy")
 
@@ -653,13 +658,12 @@ WORST_SUBSCRIPTIONS: Final = declared(
     policy string The policy or mode in force.
     partitions, consumers
     idle bigint Those of them without work.
-    max_over_mean double? Busiest / average.
-    max_over_mean_rate?
+    busiest_over_average_rate?
     moved bigint Partitions whose active consumer differs from that before the changes asked for.
     least_moved
     verdict string? What explains its keys.
-    findings, worst_severity?, msg_rate_out?, msg_backlog_entries?, max_over_even?, lists, spare_msg_rate
-    worst_topic?, worst_consumers?, worst_active?, msg_rate_out_unknown?, msg_backlog_entries_unknown?
+    findings, worst_severity?, msg_rate_out?, msg_backlog_entries?, busiest_over_average?, lists, spare_msg_rate
+    worst_topic?, worst_consumers?, worst_active?, msg_rate_out_unknown?, msg_backlog_entries_unknown?, improvable
 """, key="cluster namespace subscription type")
 
 WORST_NAMESPACES: Final = declared(
@@ -669,7 +673,7 @@ WORST_NAMESPACES: Final = declared(
     subscriptions bigint Names of subscriptions.
     msg_rate_in?, msg_rate_out?, msg_throughput_in?, msg_throughput_out?, backlog_size_bytes?, bundles
     bundles_to_split bigint Those that would be split.
-    worst_max_over_even double? The max_over_even of its most uneven subscription.
+    worst_busiest_over_average double? The busiest_over_average of its worst subscription.
     worst_subscription string? Its name.
     idle bigint Idle consumers.
     findings, worst_severity?
@@ -683,17 +687,19 @@ IMBALANCE_HISTORY: Final = declared(
     "imbalance_history", "Failover subscriptions under the rule in force, after each batch of dumps.", """
     cluster, namespace, subscription, batch
     policy string The policy in force.
-    partitions, consumers, idle, max_partitions, mean_partitions, max_over_mean?, max_msg_rate_out
-    mean_msg_rate_out, max_over_mean_rate?
+    partitions, consumers, idle, max_partitions, mean_partitions, busiest_over_average?, max_msg_rate_out
+    mean_msg_rate_out, busiest_over_average_rate?
 """)
 
 BROKER_HISTORY: Final = declared(
     "broker_history", "The load of each broker after each batch, as far as answers name the broker of a topic.", """
     cluster, broker, batch
     topics bigint Loaded topics.
-    msg_rate_in, msg_rate_out, msg_throughput_in, msg_throughput_out
+    msg_rate_in?, msg_rate_out?, msg_throughput_in?, msg_throughput_out?
+    msg_rate_in_unknown, msg_rate_out_unknown, msg_throughput_in_unknown, msg_throughput_out_unknown
 """)
 # fmt: on
 
 EVERY_TABLE: Final = tuple(value for value in list(globals().values()) if isinstance(value, Table))
 """The tables above, in their order."""
+BY_NAME: Final = {table.name: table for table in EVERY_TABLE}
