@@ -72,6 +72,10 @@ class Sender:
         for number, own in by_part(table, part):
             yield from self.table(number, name, own)
 
+    def again(self, part: int, name: str, block: bytes) -> Any:
+        """A batch that was sent before, by its block."""
+        return self._batch(part, name, pa.array([block], pa.binary()))
+
     def account(self, account: msgspec.Struct) -> Any:
         """The last batch."""
         return self._batch(0, _ACCOUNT, pa.array([msgspec.msgpack.encode(account)], pa.binary()))

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from engine.admin.clusters import Clusters, Grouping
 from engine.admin.kinds import AnswerKind
 from engine.bundles.boundaries import (
@@ -23,10 +26,20 @@ from engine.bundles.boundaries import (
 from engine.errors import InputError, Problem, Rejection
 from engine.input import MAX_INPUT_BYTES, parse_size
 from engine.views.fleet.options import ALLOW_EMPTY, CLUSTERS, MAX_INPUT
-from engine.views.fleet.tables import BROKERS, BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table
-from pipeline.blocks import WritingTasks, read_by_engine, readers_of
+from engine.views.fleet.tables import (
+    BROKERS,
+    BUNDLE_REPORTS,
+    BUNDLES,
+    FILES,
+    LISTED,
+    QUARANTINE,
+    READ_ANSWERS,
+    TOPICS,
+    Table,
+)
+from pipeline.blocks import WritingTasks, read_by_engine
 from pipeline.clusters import clusters_by_name, clusters_of_import, given_clusters
-from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers, rank_of_file
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, Kept, ReadAnswers, rank_of_file
 from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, left_out_rows, write_tables
 from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult
@@ -36,7 +49,7 @@ from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is
 from pipeline.reading.rows import BAD, CONTESTED, IMPORT, SUPERSEDED, Row, Rows, quarantine_row
 from pipeline.runs import Draft
 from pipeline.sink import write_by_engine
-from pipeline.storage import Place
+from pipeline.storage import Place, for_arrow
 from pipeline.tables import Tables
 
 if TYPE_CHECKING:
@@ -139,6 +152,14 @@ JOB: Final = "import"
 _PACKED: Final = 8
 """How much larger packed answers are than their files, as a rule."""
 _BYTES_PER_TASK: Final = 96 * 1024**2
+LEAST_KEPT_BYTES: Final = 256 * 1024
+
+
+def _parts_by_answer(earlier: Tables) -> dict[str, str]:
+    """Which part of a run has the blocks of an answer, by what they depend on."""
+    paths = earlier.paths.get(READ_ANSWERS.name, ())
+    columns = ((path, pq.read_table(for_arrow(earlier.root / path), columns=["known"])) for path in paths)
+    return {known: path for path, column in columns for known in pc.unique(column["known"]).to_pylist()}
 
 
 @dataclass
@@ -149,10 +170,13 @@ class _Import:
     sources: FoundFiles
     draft: Draft
     limit_bytes: int
-    files: dict[int, Outcome] = field(default_factory=dict)
+    earlier: Tables | None = None
+    files: dict[str, Outcome] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     left_out: list[Row] = field(default_factory=list)
     clusters: Clusters = field(default_factory=lambda: Clusters({}))
+    kept: Sequence[str] = ()
+    """The parts of earlier runs that answers were taken from."""
 
     def read(self, contexts: Mapping[str, FileContext], clusters: Clusters) -> None:
         """Read every file and write the tables, instead of those of an earlier call."""
@@ -162,11 +186,21 @@ class _Import:
         size = sum(file.size_bytes * (_PACKED if is_packed(file.name) else 1) for file in self.sources.files)
         tasks = WritingTasks.over(size, _BYTES_PER_TASK)
         shares = [[(file, self._context(file, contexts)) for file in files] for files in deal(self.sources.files)]
-        blocks = read_by_engine(self.spark, shares, ReadAnswers(tasks.parts, self.limit_bytes), tasks.count)
+        parts = {} if self.earlier is None else _parts_by_answer(self.earlier)
+        places = {known: draft.root / path for known, path in parts.items()}
+        kept = (
+            Kept(places, draft.folders(), draft.snapshot_time, LEAST_KEPT_BYTES) if self.earlier is not None else None
+        )
+        read = ReadAnswers(tasks.parts, self.limit_bytes, kept)
+        blocks = read_by_engine(self.spark, shares, read, tasks.count)
         accounts = write_by_engine(blocks, draft, write_tables, TableAccount, aside=UNFINISHED)
-        for reader in readers_of(accounts, len(shares)):
+        for reader in (reader for account in accounts for reader in account.readers):
             self.files.update(reader.files)
             self.counts.update(reader.counts)
+            draft.take(reader.kept)
+        assert self.files.keys() == contexts.keys(), "some files were not read"
+        known = {parts[known] for share in shares for known in map(read.known_by, share) if known in parts}
+        self.kept = sorted(known)
         self.left_out = left_out_rows(accounts)
         draft.fill(*WRITTEN)
 
@@ -178,7 +212,7 @@ class _Import:
         """Remove all tables."""
         self.files.clear()
         self.counts.clear()
-        self.draft.forget(*WRITTEN)
+        self.draft.forget(*WRITTEN, READ_ANSWERS)
         self.draft.working.paths.clear()
 
     @property
@@ -188,9 +222,17 @@ class _Import:
 
 
 def run(
-    spark: SparkSession, source: Place, target: Place | Draft, options: JobOptions, found: FoundFiles | None = None
+    spark: SparkSession,
+    source: Place,
+    target: Place | Draft,
+    options: JobOptions,
+    found: FoundFiles | None = None,
+    *,
+    earlier: Tables | None = None,
 ) -> JobResult:
     """Read every answer below ``source`` (or one file) into tables, except in OUT; or those that are ``found`` already.
+
+    ``earlier``: the tables of a run that may have read some of them, and kept what it read; this one does as well.
 
     Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
     cannot be written.
@@ -201,8 +243,9 @@ def run(
     options.watch.expect(files=len(sources.files))
     when = last_moment(sources.files)
     with options.writing(JOB, source, target, when, alone=True) as draft:
-        this = _Import(spark, sources, draft, limit_bytes)
+        this = _Import(spark, sources, draft, limit_bytes, earlier)
         _read_all(this, contexts_of(sources.files), given_clusters(options.settings.get(CLUSTERS)))
+        draft.take((READ_ANSWERS.name, path) for path in this.kept)
         names = this.clusters.names
         of = f" of {len(names):,} clusters" if len(names) > 1 else ""
         options.say(f"import: {this.counts['topics']:,} topics{of} read")
@@ -250,7 +293,7 @@ def _read_all(this: _Import, contexts: Mapping[str, FileContext], grouping: Grou
     for file, kind in _waiting(this):
         refuse_nameless(refused, kind.value, file.name)
         refused.counts["files"] += 1
-        this.files[file.position] = Outcome(kind.value, QUARANTINED, this.files[file.position].size_bytes)
+        this.files[file.name] = Outcome(kind.value, QUARANTINED, this.files[file.name].size_bytes)
         problem = Problem(file.name, "$", "nothing says what it is about", "see the row about its content")
         refused.quarantine.append(quarantine_row(problem, "files", 1, "bad"))
     _quarantine(this, refused.quarantine)
@@ -258,7 +301,7 @@ def _read_all(this: _Import, contexts: Mapping[str, FileContext], grouping: Grou
 
 
 def _clusters(this: _Import, contexts: Mapping[str, FileContext], grouping: Grouping) -> Clusters:
-    kinds = {file.name: AnswerKind(this.files[file.position].kind) for file in this.sources.files}
+    kinds = {file.name: AnswerKind(this.files[file.name].kind) for file in this.sources.files}
     brokers = {name: context.broker for name, context in contexts.items()}
     return clusters_of_import(this.draft, this.listed, kinds, brokers, grouping)
 
@@ -277,14 +320,14 @@ def _refuse_nothing(this: _Import, source: Place) -> None:
 
 def _waiting(this: _Import) -> list[tuple[FoundFile, AnswerKind]]:
     """The files that nothing was taken from, because they do not say what they are about."""
-    accounts = ((file, this.files[file.position]) for file in this.sources.files)
+    accounts = ((file, this.files[file.name]) for file in this.sources.files)
     return [(file, AnswerKind(account.kind)) for file, account in accounts if account.outcome == WAITING]
 
 
 def _namespaces(this: _Import) -> dict[str, set[str]]:
     names: dict[str, set[str]] = {}
     for file in this.sources.files:
-        names.setdefault(file.folder, set()).update(this.files[file.position].namespaces)
+        names.setdefault(file.folder, set()).update(this.files[file.name].namespaces)
     return names
 
 
@@ -312,7 +355,7 @@ def _finish(this: _Import) -> Counter[str]:
     known = {(cluster, namespace) for cluster, _, namespace, *_ in bundles}
     reported = bundles_of_reports(this.listed, known)
     draft.write(BUNDLES, sorted(bundles + reported, key=itemgetter(0, 2, 4)))
-    outcomes = ((file, this.files[file.position]) for file in this.sources.files)
+    outcomes = ((file, this.files[file.name]) for file in this.sources.files)
     rows = ((file.name, file.position, one.kind, one.size_bytes, one.outcome, file.moment) for file, one in outcomes)
     draft.write(FILES, [(this.clusters.of(row[0]), *row) for row in rows])
     _quarantine(this, [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems])

@@ -1,7 +1,8 @@
 """The job ``watch``: each time there are new answers in a folder, the newest of each become a run, with histories.
 
-A run reads all answers that count, so its tables are those of an import of them, whatever came before. What was read is
-in its table of files; nothing else is kept between runs, and one that is killed has changed nothing.
+A run has all answers that count, so its tables are those of an import of them, whatever came before. What was read is
+in its table of files, and of large answers as it was read, so that only those that changed are read again. Nothing else
+is kept between runs, and one that is killed has changed nothing.
 """
 
 from __future__ import annotations
@@ -116,13 +117,13 @@ class _Watch:
         when = last_moment(found.files)
         small = sum(file.size_bytes for file in found.files) <= _SMALL_BYTES
         with own.writing(JOB, self.source, self.target, when, alone=True) as draft, plans_for(self.spark, small=small):
-            self._import(draft, found)
+            self._import(draft, found, last)
             bad = {whole_file(file) for file, kind in draft.counts(QUARANTINE, "file", "kind") if kind == BAD}
             spoilt = {without_moments(file) for file in bad}
             before = [name for (name,) in last.rows(FILES, "file") if without_moments(name) in spoilt]
             if more := self._still_there(before, found.files):
                 # What a damaged answer lacks may be there nevertheless.
-                self._import(draft, replace(found, files=_in_order([*found.files, *more])))
+                self._import(draft, replace(found, files=_in_order([*found.files, *more])), last)
             self._run("assign", draft, "flag", "pulsar", policies="pulsar")
             history = {BROKER_HISTORY: broker_rows(self.spark, batch, draft),
                        IMBALANCE_HISTORY: imbalance_rows(self.spark, batch, draft)}  # fmt: skip
@@ -140,10 +141,10 @@ class _Watch:
         wanted = {*names} - {file.name for file in files}
         return [file for file in self._seen.files if file.name in wanted]
 
-    def _import(self, draft: Draft, found: FoundFiles) -> None:
+    def _import(self, draft: Draft, found: FoundFiles, last: Tables) -> None:
         given = {CLUSTERS: "one", **self.options.settings}
         settings = {ALLOW_EMPTY: "true"} | {name: given[name] for name in (CLUSTERS, MAX_INPUT) if name in given}
-        importing.run(self.spark, self.source, draft, JobOptions(settings, run_id=draft.run_id), found)
+        importing.run(self.spark, self.source, draft, JobOptions(settings, run_id=draft.run_id), found, earlier=last)
 
     def _run(self, job: str, draft: Draft, *names: str, **own: str) -> None:
         """Run another job with those of our options that are named, and with ``own`` ones."""

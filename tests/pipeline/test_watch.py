@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.errors import InputError, RingsideError
-from engine.views.fleet.runs import result_at
-from pipeline.jobs import job_called, watching
+from engine.views.fleet.runs import result_at, run_ids
+from pipeline.jobs import importing, job_called, watching
 from pipeline.jobs.result import JobOptions
 from pipeline.reading.files import FoundFile, moment_of
 from tests import fleet_results
@@ -138,6 +138,43 @@ def test_dumps_count_by_their_moments_and_not_by_their_arrival(spark: SparkSessi
     watch(spark, source, out)
     now = query(out, topics, "topics", "group by all order by all")
     assert now == [expected[0], ("b", "b1", 24.0), ("c", "b2", 30.0), expected[-1]]
+
+
+def test_an_answer_that_did_not_change_is_taken_as_it_was_read(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "LEAST_KEPT_BYTES", 1)
+    source, out, dump = tmp_path / "in", tmp_path / "out", "broker-stats-topics.json"
+    first = source / f"b1/2026-11-24T06-00-00Z/{dump}"
+    arrive(source, f"b1/2026-11-24T06-00-00Z/{dump}", stats(["a", "b"], 1.0, 2))
+    arrive(source, f"b2/2026-11-24T06-00-00Z/{dump}", stats(["c"], 1.0, 3))
+    watch(spark, source, out)
+    # Whoever reads it again sees other rates.
+    before, own = first.read_text(), first.stat()
+    first.write_text(before.replace("1.0", "9.0"))
+    os.utime(first, ns=(own.st_atime_ns, own.st_mtime_ns))
+    arrive(source, f"b2/2026-11-24T07-00-00Z/{dump}", stats(["b", "d"], 2.0, 1))
+    watch(spark, source, out)
+    first.write_text(before)
+    os.utime(first, ns=(own.st_atime_ns, own.st_mtime_ns))
+    job_called("import")(spark, source, tmp_path / "whole", JobOptions({"clusters": "one"}))
+    newest = "where file not like 'b2/2026-11-24T06%' order by all"
+    for table in ("topics", "subscriptions", "consumers", "publishers"):
+        rows = query(out, "* exclude (snapshot_time)", table, "order by all")
+        # In the folder there is the older answer as well, to which c alone belongs.
+        assert rows == query(tmp_path / "whole", "* exclude (snapshot_time)", table, newest)
+        assert rows or table == "publishers"
+    assert query(out, "distinct msg_rate_in", "topics", "order by all") == [(1.0,), (2.0,)]
+    assert {path.parent.name for path in fleet_results.parts(out, "read_answers")} == {
+        f"run_id={run}" for run in run_ids(out)
+    }
+
+    # What no answer that counts is in is not named any more.
+    arrive(source, f"b1/2026-11-24T08-00-00Z/{dump}", stats(["a"], 3.0, 2))
+    watch(spark, source, out)
+    parts = fleet_results.parts(out, "read_answers")
+    assert {path.parent.name for path in parts} == {f"run_id={run}" for run in run_ids(out)[-2:]}
+    assert query(out, "distinct msg_rate_in", "topics", "order by all") == [(2.0,), (3.0,)]
 
 
 BROKERS = [f"b{number}" for number in range(8)]

@@ -315,6 +315,16 @@ LOAD_ANSWERS: Final = declared(
     body, file
 """)
 
+READ_ANSWERS: Final = declared(
+    "read_answers", "Of watch: large answers as they were read, so that the next run reads only what has changed.", """
+    cluster, file
+    known string What the rows depend on: the file and what was known of it, as a digest.
+    part int The part of the tables that the rows belong to.
+    table string The table that they are rows of.
+    block binary The rows, as a stream of Arrow.
+    """,
+)
+
 FILES: Final = declared("files", "Every file that was looked into.", """
     cluster, file
     position int Its place in the order of reading, from 0.
