@@ -25,7 +25,7 @@ from tests.pipeline.load_report_folders import report, save
 from tui.cli.fleet.screen import session_of
 from tui.fleet.screen import Chosen
 from tui.sources.fleet_part import part_of
-from tui.sources.fleet_runs import columns_of, runs_of
+from tui.sources.fleet_runs import readers_of, runs_of
 
 BUNDLE: Final = "0x00000000_0xffffffff"
 PARTITIONS: Final = 12
@@ -300,9 +300,9 @@ def test_two_runs_without_any_finding_or_moved_partition_can_be_compared(quiet: 
     for table in ("findings", "assignments", "subscription_loads", "worst_subscriptions"):
         assert query(quiet[0], f"select count(*) from {{{table}}}") == [(0,)], table
     runs = tuple(map(result_at, quiet))
-    columns, missing = columns_of(*runs)
+    readers, missing = readers_of(*runs)
     assert missing == ()
-    difference = fleet_difference(*runs_of(*runs), columns, top=3)
+    difference = fleet_difference(*runs_of(*runs), readers, top=3)
     assert (difference.sums.moved, difference.sums.new_findings, difference.sums.topics_appeared) == (0, 0, 0)
 
 
