@@ -11,16 +11,15 @@ import atexit
 import gc
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Final
 
 import pytest
 from _pytest.doctest import DoctestModule
 
-GC_THRESHOLDS: Final = (50_000, 10, 20)
+from tui.kit.collecting import THRESHOLDS
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.set_threshold(*GC_THRESHOLDS)
+    gc.set_threshold(*THRESHOLDS)
     # At the end of the process all objects are examined again, since libraries report on stderr what seems leaked: not
     # before, for pytest itself collects five times when it is done, a second for each.
     atexit.register(gc.unfreeze)

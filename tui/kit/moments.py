@@ -50,6 +50,7 @@ class Moments:
         self.at = reported.last
         """The moment that is shown."""
         self._earlier: dict[int, Timeline] = {}
+        self._flag: bool | None = None
         self._others: dict[int, tuple[Subject, ...]] = {}
         self._with_earlier: dict[int, list[Diagnosis]] = {}
         self._diagnoses: dict[int, list[Diagnosis]] = {} if diagnoses is None else {self.at: list(diagnoses)}
@@ -90,14 +91,19 @@ class Moments:
         if moment not in self._earlier:
             snapshot, settings = combined(self.reported.moments[: moment + 1]), later.initial.settings
             release, flag = later.initial.release, settings.activeConsumerFailoverConsistentHashing
-            is_asked_for = flag != flag_shown(combined(self.reported.moments), behaviour_in(later.initial))
-            asked = flag if is_asked_for else None
+            asked = flag if flag != self._flag_shown(later.initial) else None
             try:
                 state = open_snapshot(snapshot, release=release, consistent_hashing=asked, assumed_flag=flag).state
             except InputError:  # it has neither topics nor bundles yet
                 state = ClusterState(release=release, settings=settings)
             self._earlier[moment] = Timeline.start(state, later.seed, later.source)
         return self._earlier[moment]
+
+    def _flag_shown(self, initial: ClusterState) -> bool:
+        """Return the flag that all moments together show; the last of them was opened as ``initial``."""
+        if self._flag is None:
+            self._flag = flag_shown(combined(self.reported.moments), behaviour_in(initial))
+        return self._flag
 
     def reported_only(self, initial: ClusterState) -> tuple[Subject, ...]:
         """Return what brokers reported up to this moment and the model of it, ``initial``, does not have."""

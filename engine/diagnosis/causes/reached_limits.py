@@ -95,7 +95,7 @@ def subscription_limit(seen: SubscriptionSeen) -> Judgement:
             numbers=(("limit", limit), ("unacked", unacked), ("backlog", dispatcher.backlog)),
             setting=setting,
             fix=f"let {joined(holders)} acknowledge, or "
-            + (f"check which limit it is: {look}" if far_below else f"raise the limit: {mend}"),
+            + (f"check which limit it is: {look}" if far_below else _raised("the limit", mend)),
             fields=("blockedSubscriptionOnUnackedMsgs", "unackedMessages", *_read(setting, "OnSubscription")),
         )
 
@@ -142,7 +142,7 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
             ),
             setting=setting,
             fix=f"let {joined(names)} acknowledge, or "
-            + (f"look which limit it is: {ask}" if is_lower else f"raise the limit: {mend}"),
+            + (f"look which limit it is: {ask}" if is_lower else _raised("the limit", mend)),
             fields=("blockedConsumerOnUnackedMsgs", "unackedMessages", *_read(setting, "OnConsumer")),
         )
 
@@ -152,6 +152,11 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
 def _read(setting: Setting, whose: str) -> tuple[str, ...]:
     """The member of a limit, where an answer has it."""
     return (f"maxUnackedMessages{whose}",) if setting.value is not None else ()
+
+
+def _raised(what: str, command: str) -> str:
+    """A command with twice the limit, which is an example: how much a consumer or a broker bears is not known here."""
+    return f"raise {what}, for example to twice as much: {command}"
 
 
 def _holders(dispatcher: Dispatcher) -> tuple[str, ...]:
@@ -210,7 +215,7 @@ def backlog_quota(seen: SubscriptionSeen) -> Judgement:
                 *((("skipped", skipped),) if evicts else ()),
             ),
             setting=Setting("backlogQuota", limit, -1, policy),
-            fix=f"consume what waits ({counted(dispatcher.backlog, 'message')}), or raise the quota: {mend}",
+            fix=f"consume what waits ({counted(dispatcher.backlog, 'message')}), or {_raised('the quota', mend)}",
             fields=("backlogSize", "backlogQuotaLimitSize", "publishers", "backlogQuotaMap"),
         )
 
@@ -238,15 +243,15 @@ def producers_full(seen: SubscriptionSeen) -> Judgement:
             topic.name,
             numbers=(("limit", limit), ("publishers", topic.publishers)),
             setting=setting,
-            fix="if a producer reports ProducerBusy, close one that is not needed or raise the limit: "
-            + _raised_producers(seen, topic.name, setting, limit),
+            fix="if a producer reports ProducerBusy, close one that is not needed or "
+            + _raised("the limit", _more_producers(seen, topic.name, setting, limit)),
             fields=("publishers", "max_producers_per_topic", "maxProducers", "maxProducersPerTopic"),
         )
 
     return worst_of(seen, decide, also_quiet=True)
 
 
-def _raised_producers(seen: SubscriptionSeen, topic: str, setting: Setting, limit: int) -> str:
+def _more_producers(seen: SubscriptionSeen, topic: str, setting: Setting, limit: int) -> str:
     higher = str(limit * 2)
     if setting.source in (NAMESPACE_POLICY, LIMIT_OF_BROKER):
         return shell_line("pulsar-admin", "namespaces", "set-max-producers-per-topic", "-p", higher, seen.namespace)

@@ -9,10 +9,12 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
+from engine.admin.facts import Snapshot
 from engine.admin.moments import read_moments
 from engine.cluster.timeline import Timeline
+from engine.config import ReleaseBehaviour
 from engine.errors import Rejection
-from engine.scenarios.opening import open_moments
+from engine.scenarios.opening import flag_shown, open_moments
 from engine.views.reported.view import Reported
 from tui.kit.moments import Moments
 
@@ -77,3 +79,17 @@ def test_a_flag_that_was_asked_for_is_that_of_every_moment(tmp_path: Path) -> No
     later = Timeline.start(replace(opened.state, settings=settings), opened.seed, opened.source)
     state = Moments(Reported(opened.seen)).timeline(0, later).initial
     assert state.settings.activeConsumerFailoverConsistentHashing
+
+
+def test_the_flag_of_all_moments_is_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for turn in (1, 2, 3, 4):
+        recorded(tmp_path, turn, BY_RING, None)
+    looked_for = []
+
+    def counted(snapshot: Snapshot, behaviour: ReleaseBehaviour) -> bool:
+        looked_for.append(snapshot)
+        return flag_shown(snapshot, behaviour)
+
+    monkeypatch.setattr("tui.kit.moments.flag_shown", counted)
+    assert flags(tmp_path) == [True] * 4
+    assert len(looked_for) == 1
