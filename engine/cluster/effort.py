@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.cluster.commands import AddTopic, Command, RepartitionTopic, SetSetting, ShareKeys, SplitBundle
-from engine.cluster.keys.state import POINTS_SETTING, KeySubscription, SharingMode
+from engine.cluster.commands import AddTopic, Command, RepartitionTopic, SetRelease, SetSetting, ShareKeys, SplitBundle
+from engine.cluster.keys.state import KEY_SETTINGS, POINTS_SETTING, KeySubscription, SharingMode
 from engine.cluster.state import ClusterState, find_key_subscription
 
 
@@ -29,15 +29,37 @@ def _pieces(subscription: KeySubscription) -> int:
 def own_effort(state: ClusterState, command: Command) -> int:
     """Return what the command itself adds to that, by its numbers. O(consumers), and O(topics) to split."""
     match command:
-        case ShareKeys(mode=SharingMode.CONSISTENT_STICKY.value):
+        case ShareKeys():
             subscription = find_key_subscription(state, command.subscription)
-            return command.points * len(subscription.consumers) if subscription is not None else 0
+            return _reconnecting(subscription, _points_of(state, command)) if subscription is not None else 0
         case SetSetting() if command.name == POINTS_SETTING:
             # No more digits than the largest accepted number; anything else is refused at once.
             points = int(command.text) if command.text.isdecimal() and len(command.text) < 10 else 0
-            return points * max((len(subscription.consumers) for subscription in state.key_subscriptions), default=0)
+            return _all_reconnecting(state, points)
+        case SetRelease():
+            return _all_reconnecting(state, state.settings.subscriptionKeySharedConsistentHashingReplicaPoints)
+        case SetSetting() if command.name in KEY_SETTINGS:
+            return _all_reconnecting(state, state.settings.subscriptionKeySharedConsistentHashingReplicaPoints)
         case AddTopic() | RepartitionTopic():
             return command.partitions
         case SplitBundle():
             return len(state.topics) + int(state.topics.partitions.sum())
     return 0
+
+
+def _reconnecting(subscription: KeySubscription, points: int) -> int:
+    """Return what it takes that all consumers connect anew, each to those before it, with so many points or ranges."""
+    consumers = len(subscription.consumers)
+    return consumers * max(consumers, points) if points else 0
+
+
+def _all_reconnecting(state: ClusterState, points: int) -> int:
+    """Return the same for the subscription of which it takes most."""
+    return max((_reconnecting(subscription, points) for subscription in state.key_subscriptions), default=0)
+
+
+def _points_of(state: ClusterState, command: ShareKeys) -> int:
+    """Return how many points or ranges a consumer has once keys are shared as a command says."""
+    if command.mode == SharingMode.CONSISTENT_AUTO_SPLIT.value:
+        return state.settings.subscriptionKeySharedConsistentHashingReplicaPoints
+    return command.points if command.mode == SharingMode.CONSISTENT_STICKY.value else 1

@@ -153,6 +153,9 @@ class Playback:
 
     def yield_to_user(self) -> bool:
         """Pause where a step was taken that playing did not take; whether it was so."""
+        if self.stage.begun and self.stage.left is None and not self._store.computing.what:
+            self.stage.captioned = self._store.timeline  # its own step, which was computed beside the screen
+            self._leave()
         interrupted = bool(self.stage.interval_seconds) and self._has_other_step
         if interrupted:
             self.pause()
@@ -183,9 +186,9 @@ class Playback:
         self._timer = self._performer.set_interval(seconds, tick)
 
     def _act_due(self) -> None:
-        """Do what is due as long as this screen is the one to do it on."""
+        """Do what is due as long as this screen is the one to do it on, each once the step before it is there."""
         due = self.stage.due
-        while due and self._performer.in_front:
+        while due and self._performer.in_front and not self._store.computing.what:
             action = due.popleft()
             following = due[0] if due else None
             self._expects_refusal = following is not None and _expects_refusal(following)

@@ -265,6 +265,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def _store_changed(self) -> None:
         if self.ready:
             self.show_now()
+            self.playback.take_over()
 
     @on(Store.Refused)
     def _step_refused(self, message: Store.Refused) -> None:

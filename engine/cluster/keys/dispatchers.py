@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import structs
 
-from engine.cluster.keys.state import KeyConsumerJoined, KeysRouted, KeySubscription, SentFrom
+from engine.cluster.keys.state import KeyConsumerJoined, KeysRouted, KeySubscription, SentFrom, set_of
 from engine.errors import Rejection
 from engine.keyshared.delivery import join, leave, publish
 from engine.keyshared.delivery_state import Delivery, DeliveryState, Sent
@@ -28,19 +28,16 @@ Change = Callable[[DeliveryState], Delivery]
 def with_deliveries(subscription: KeySubscription, partition: int | None, change: Change) -> KeySubscription:
     """The subscription after a change of one partition's dispatcher, or of all (None)."""
     dispatchers = subscription.dispatchers
-    changed: dict[int, Delivery] = {}
-    after: list[DeliveryState] = []
+    if partition is not None:
+        delivery = change(dispatchers[partition])
+        after = (*dispatchers[:partition], delivery.state, *dispatchers[partition + 1 :])
+        return _with_sent(replace(subscription, dispatchers=after), [SentFrom(partition, one) for one in delivery.sent])
+    changed = {id(dispatcher): change(dispatcher) for dispatcher in set_of(dispatchers)}
     sent: list[SentFrom] = []
-    for number, dispatcher in enumerate(dispatchers):
-        if partition is not None and number != partition:
-            after.append(dispatcher)
-            continue
-        delivery = changed.get(id(dispatcher))
-        if delivery is None:
-            delivery = changed[id(dispatcher)] = change(dispatcher)
-        after.append(delivery.state)
-        sent += [SentFrom(number, one) for one in delivery.sent]
-    return _with_sent(replace(subscription, dispatchers=tuple(after)), sent)
+    if any(delivery.sent for delivery in changed.values()):
+        sent = [SentFrom(at, one) for at, before in enumerate(dispatchers) for one in changed[id(before)].sent]
+    after = tuple([changed[id(before)].state for before in dispatchers])
+    return _with_sent(replace(subscription, dispatchers=after), sent)
 
 
 def joining(event: KeyConsumerJoined, now_ms: int) -> Change:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.cluster.commands import AddConsumer, AddTopic, SetSetting, ShareKeys, SplitBundle
+from engine.cluster.commands import AddConsumer, AddTopic, Command, SetRelease, SetSetting, ShareKeys, SplitBundle
 from engine.cluster.effort import effort_of, pieces_of
 from engine.cluster.keys.state import POINTS_SETTING
 from engine.cluster.timeline import Timeline
@@ -15,9 +15,21 @@ def test_points_count_for_every_consumer_that_has_them() -> None:
     assert pieces_of(state) == 0
     assert effort_of(state, AddConsumer("orders", "new")) == 0
     assert effort_of(state, ShareKeys("orders", "consistent-sticky", 1_000)) == 4_000
-    assert effort_of(state, ShareKeys("orders", "sticky", 1_000)) == 0
     assert effort_of(state, ShareKeys("unknown", "consistent-sticky", 1_000)) == 0
     assert effort_of(state, SetSetting(POINTS_SETTING, "1000")) == 4_000
+
+
+def test_where_all_consumers_reconnect_each_meets_those_before_it() -> None:
+    state = in_mode("auto-split", consumers=40)
+    halved: tuple[Command, ...] = (ShareKeys("orders", "sticky"), ShareKeys("orders", "auto-split"))
+    assert {effort_of(state, command) for command in halved} == {40 * 40}
+    on_a_ring: tuple[Command, ...] = (
+        ShareKeys("orders", "consistent-auto-split"),
+        SetSetting("subscriptionKeySharedUseConsistentHashing", "true"),
+        SetRelease("4.0.14"),
+    )
+    assert {effort_of(state, command) for command in on_a_ring} == {40 * 100}
+    assert effort_of(state, SetSetting("maxConsumersPerTopic", "7")) == 0
 
 
 def test_what_a_subscription_has_counts_for_every_later_step() -> None:

@@ -348,3 +348,25 @@ def test_the_last_caption_goes_with_the_first_key_after_the_end_and_no_earlier_o
         assert screen.sentence[0] == "hint"
 
     run(app, story)
+
+
+def test_a_script_waits_for_a_step_that_is_computed_beside_the_screen() -> None:
+    """What it says is about the state after that step, and so is what it expects."""
+    script = script_of(
+        "new keys 4 consumers 60 mode auto-split\n"
+        "say All of them come back\n"
+        "share consistent-auto-split\n"
+        "expect status.mode = consistent-auto-split\n"
+    )
+    app = app_for(script)
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = app.screen
+        assert isinstance(screen, DashboardScreen)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert app.store.timeline.cursor == 1
+        assert not screen.playback.stage.due and not screen.playback.stage.failed_expectations
+        assert screen.sentence == ("caption", "All of them come back")
+
+    run(app, story)
