@@ -68,14 +68,17 @@ class DiffScreen(TableDialog):
         if not now:
             return
         self.since = min(max(self.since + by, 0), now - 1)
-        names = f"step {self.since}", f"step {now}"
-        self._show(self._store.shown.change_since(self.since), names, self._store.shown.views_since(self.since))
+        shown, since = self._store.shown, self.since
+        self._look(
+            (f"step {since}", f"step {now}"), partial(shown.change_since, since), partial(shown.views_since, since)
+        )
 
     def action_rule(self) -> None:
         """Compare the state at the cursor with itself by the other rule of Failover."""
+        shown = self._store.shown
         on = self._store.timeline.state.settings.activeConsumerFailoverConsistentHashing
         names = ("hash ring", "modulo") if on else ("modulo", "hash ring")
-        self._show(self._store.shown.change_of_rule(), names, self._store.shown.views_of_rules())
+        self._look(names, shown.change_of_rule, shown.views_of_rules)
 
     def action_view(self) -> None:
         """Go to the next view on both sides."""
@@ -84,25 +87,33 @@ class DiffScreen(TableDialog):
         for ring in rings:
             ring.view_mode = following
 
-    def _show(self, change: ChangeView | None, names: tuple[str, str], views: Callable[[], Sides]) -> None:
-        self.change = change
-        box, head = self.query_one(".dialog"), self.query_one("#head", PlainStatic)
-        what = " → ".join(names)
-        self.query_one("#sides").display = change is not None
-        if change is None:
-            set_title(box, what)
-            head.update("one of the two states does not have this subscription")
-            return
-        things = "partition" if change.noun == "partition" else "known key"
-        set_title(box, f"{what}: {counted(len(change.rows), things)}")
-        head.update(verdict_text(change.verdict, change.noun))
-        head.styles.color = hex_colour(judgement_colour(change.verdict.judgement, self._colours))
-        self.show_rows(change.rows, handover_lines(change.noun, ("A", "B")), handover_value, handover_texts)
-        # Views of very many topics take longer than a key may: the table is there first.
-        run_beside(self, partial(self._draw, names, views), group="rings", exclusive=True)
+    def _look(
+        self, names: tuple[str, str], change: Callable[[], ChangeView | None], views: Callable[[], Sides]
+    ) -> None:
+        """Show a comparison when it is there: steps of many consumers are folded for a while."""
+        set_title(self.query_one(".dialog"), " → ".join(names))
+        run_beside(self, partial(self._answer, names, change, views), group="diff", exclusive=True)
 
-    async def _draw(self, names: tuple[str, str], views: Callable[[], Sides]) -> None:
+    async def _answer(
+        self, names: tuple[str, str], change: Callable[[], ChangeView | None], views: Callable[[], Sides]
+    ) -> None:
+        self._show(await in_background(change), names)
+        if self.change is None:
+            return
         for side, name, view in zip(("a", "b"), names, await in_background(views), strict=True):
             panel = self.query_one(f"#{side}", SideRing)
             set_title(panel, f"{side.upper()}: {name}")
             panel.show(view)
+
+    def _show(self, change: ChangeView | None, names: tuple[str, str]) -> None:
+        self.change = change
+        head = self.query_one("#head", PlainStatic)
+        self.query_one("#sides").display = change is not None
+        if change is None:
+            head.update("one of the two states does not have this subscription")
+            return
+        things = "partition" if change.noun == "partition" else "known key"
+        set_title(self.query_one(".dialog"), f"{' → '.join(names)}: {counted(len(change.rows), things)}")
+        head.update(verdict_text(change.verdict, change.noun))
+        head.styles.color = hex_colour(judgement_colour(change.verdict.judgement, self._colours))
+        self.show_rows(change.rows, handover_lines(change.noun, ("A", "B")), handover_value, handover_texts)

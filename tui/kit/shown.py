@@ -318,14 +318,14 @@ class Shown:
         after = carried_out(state, flag_change(state))
         return None if isinstance(after, Rejection) else change_view(state, after, self.key)
 
-    def views_since(self, step: int) -> Callable[[], Sides]:
-        """Return a function that computes the views of the shown subscription at a step and at the cursor."""
-        return partial(_sides, self.timeline.go_to(min(step, self.timeline.cursor)), self.timeline, self.key)
+    def views_since(self, step: int) -> Sides:
+        """Return the views of the shown subscription at a step and at the cursor."""
+        return _sides(self.timeline.go_to(min(step, self.timeline.cursor)), self.timeline, self.key)
 
-    def views_of_rules(self) -> Callable[[], Sides]:
-        """Return a function that computes the views of the shown subscription by this rule and by the other one."""
+    def views_of_rules(self) -> Sides:
+        """Return the views of the shown subscription by this rule and by the other one."""
         after, _ = self.timeline.submit(flag_change(self.timeline.state))
-        return partial(_sides, self.timeline, after, self.key)
+        return _sides(self.timeline, after, self.key)
 
     def migration(self, topic: str) -> MigrationView | Rejection:
         """Return what becomes of a classic topic once it is migrated to a scalable one."""

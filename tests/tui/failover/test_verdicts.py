@@ -159,19 +159,19 @@ def test_d_compares_the_last_step_an_earlier_one_and_the_other_rule() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("c", "x", "d")
-        await pilot.pause()
+        await answered(pilot)
         screen = app.screen
         assert isinstance(screen, DiffScreen)
         assert screen.since == 1
         assert screen.change is not None
         assert {row.before for row in screen.change.rows} == {"billing-0"}
         await pilot.press("left_square_bracket")
-        await pilot.pause()
+        await answered(pilot)
         assert screen.since == 0
         whole = screen.change
         assert whole.verdict.moved == len(whole.rows)
         await pilot.press("c")
-        await pilot.pause()
+        await answered(pilot)
         assert screen.change is not whole
         assert screen.change.verdict == app.store.shown.failover_view.flag_change
         await pilot.press("escape")
