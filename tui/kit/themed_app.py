@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Any, ClassVar, Final, Protocol
 
@@ -22,12 +22,14 @@ from textual.css.stylesheet import Stylesheet
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
+from textual.screen import Screen
 from textual.theme import Theme, ThemeProvider
 
 from engine.text import visible
 from themes.palettes import THEMES, Depth, Palette, ThemeName, hex_colour, palette
 from tui.drawing.colour import mix, readable
 from tui.drawing.glyphs import ascii_text
+from tui.kit.background import run_beside
 from tui.kit.bindings import EVERYWHERE, Binding
 from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
 
@@ -131,6 +133,8 @@ def colours_of(theme: Theme, depth: Depth) -> Palette:
     )
 
 
+THEME: Final = "theme"
+"""The group of work that shows a theme."""
 WORDS_CONTRAST: Final = 4.5
 """Of words and their ground; what stands back has ``LEAST_CONTRAST``."""
 SHEETS_KEPT = 128
@@ -317,8 +321,13 @@ class ThemedApp(App[int]):
             if screen is self.screen:
                 screen.refresh(layout=True)
             else:
-                self.call_later(self.stylesheet.update, screen, animate=animate)
+                self.call_later(self._style_below, screen, animate)
             screen._css_update_count = self._css_update_count
+
+    async def _style_below(self, screen: Screen[Any], animate: bool) -> None:
+        """Style a screen that is not in front, in a turn of its own: messages that wait are handled in one turn."""
+        await asyncio.sleep(0)
+        self.stylesheet.update(screen, animate=animate)
 
     def _variables_with(self, theme: Theme) -> dict[str, str]:
         """What ``get_css_variables`` gives with a theme."""
@@ -374,11 +383,12 @@ class ThemedApp(App[int]):
     def _theme_marked(self, message: PlainCommandPalette.OptionHighlighted) -> None:
         name = str(message.highlighted_event.option.prompt).splitlines()[0].strip()
         if self._theme_before and name in self.available_themes:
-            self.theme = name
+            run_beside(self, partial(self.switch_theme, name), group=THEME, exclusive=True)
 
     @on(PlainCommandPalette.Closed)
     def _palette_closed(self, message: PlainCommandPalette.Closed) -> None:
         """Go back to the theme before where none was chosen."""
+        self.workers.cancel_group(self, THEME)
         before, self._theme_before = self._theme_before, ""
         if before and not message.option_selected:
             self.theme = before
