@@ -119,9 +119,7 @@ class RingsideApp(ThemedApp):
             first.call_after_refresh(self._list_first)
             return first
 
-        screen = OpeningScreen(self._opening, mono=self.depth == "mono")
-        screen.call_after_refresh(self._open_later, self._opening)
-        return screen
+        return OpeningScreen(self._opening, mono=self.depth == "mono")
 
     def _first_screen(self) -> DashboardScreen[Any]:
         from tui.kit.playing import Player, Stage
@@ -295,9 +293,10 @@ class RingsideApp(ThemedApp):
         if self._session is not None and self._session.feed is not None:
             self._session.feed.stop()
 
-    def _open_later(self, opening: Opening) -> None:
-        """Called after the first paint. A worker, so that keys and signals are handled meanwhile."""
-        run_beside(self, partial(self._open, opening))
+    def on_ready(self) -> None:
+        """Load what is opened once the frame is painted. A worker, so that keys and signals are handled meanwhile."""
+        if self._opening is not None:
+            run_beside(self, partial(self._open, self._opening))
 
     async def _open(self, opening: Opening) -> None:
         try:

@@ -32,9 +32,9 @@ def show_modules() -> None:
 class Painted(RingsideApp):
     """Shows the modules when the empty frame is painted."""
 
-    def _open_later(self, opening: Opening) -> None:
+    def on_ready(self) -> None:
         show_modules()
-        super()._open_later(opening)
+        super().on_ready()
 
 
 async def nothing() -> None:
