@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from engine.cluster.commands import AddTopic, Command, RepartitionTopic, SetRelease, SetSetting, ShareKeys, SplitBundle
+from engine.cluster.commands import (
+    AddConsumer,
+    AddTopic,
+    Command,
+    KillConsumer,
+    RepartitionTopic,
+    SetRelease,
+    SetSetting,
+    ShareKeys,
+    SplitBundle,
+)
 from engine.cluster.keys.state import KEY_SETTINGS, POINTS_SETTING, KeySubscription, SharingMode
 from engine.cluster.state import ClusterState, find_key_subscription
 
@@ -30,8 +40,11 @@ def own_effort(state: ClusterState, command: Command) -> int:
     """Return what the command itself adds to that, by its numbers. O(consumers), and O(topics) to split."""
     match command:
         case ShareKeys():
+            return _reconnecting(find_key_subscription(state, command.subscription), _points_of(state, command))
+        case AddConsumer() | KillConsumer():
+            # Clients may declare their ranges by how many they are: one more or less, and all connect anew.
             subscription = find_key_subscription(state, command.subscription)
-            return _reconnecting(subscription, _points_of(state, command)) if subscription is not None else 0
+            return _reconnecting(subscription, subscription.points if subscription is not None else 0)
         case SetSetting() if command.name == POINTS_SETTING:
             # No more digits than the largest accepted number; anything else is refused at once.
             points = int(command.text) if command.text.isdecimal() and len(command.text) < 10 else 0
@@ -47,9 +60,9 @@ def own_effort(state: ClusterState, command: Command) -> int:
     return 0
 
 
-def _reconnecting(subscription: KeySubscription, points: int) -> int:
+def _reconnecting(subscription: KeySubscription | None, points: int) -> int:
     """Return what it takes that all consumers connect anew, each to those before it, with so many points or ranges."""
-    consumers = len(subscription.consumers)
+    consumers = len(subscription.consumers) if subscription is not None else 0
     return consumers * max(consumers, points) if points else 0
 
 

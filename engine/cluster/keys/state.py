@@ -166,7 +166,7 @@ class SentFrom(Struct, frozen=True):
 
 def set_of(dispatchers: tuple[DeliveryState, ...]) -> tuple[DeliveryState, ...]:
     """The different objects among them, each once, in order: partitions without traffic share one."""
-    return tuple({id(dispatcher): dispatcher for dispatcher in dispatchers}.values())
+    return tuple(dict(zip(map(id, dispatchers), dispatchers, strict=True)).values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from engine.cluster.commands import AddConsumer, AddTopic, Command, SetRelease, SetSetting, ShareKeys, SplitBundle
+from engine.cluster.commands import (
+    AddConsumer,
+    AddTopic,
+    Command,
+    KillConsumer,
+    SetRelease,
+    SetSetting,
+    ShareKeys,
+    SplitBundle,
+)
 from engine.cluster.effort import effort_of, pieces_of
 from engine.cluster.keys.state import POINTS_SETTING
 from engine.cluster.timeline import Timeline
@@ -32,6 +41,16 @@ def test_where_all_consumers_reconnect_each_meets_those_before_it() -> None:
     assert effort_of(state, SetSetting("maxConsumersPerTopic", "7")) == 0
 
 
+def test_where_clients_declare_ranges_for_their_number_one_more_or_less_lets_all_reconnect() -> None:
+    timeline = Timeline.start(in_mode("auto-split", consumers=40))
+    for command in (AddConsumer("orders", "new"), KillConsumer("orders", 0)):
+        assert effort_of(timeline.state, command) == 0
+    timeline, refused = timeline.submit(ShareKeys("orders", "consistent-sticky", 7))
+    assert refused is None
+    for command in (AddConsumer("orders", "new"), KillConsumer("orders", 0)):
+        assert effort_of(timeline.state, command) - pieces_of(timeline.state) == 40 * 40
+
+
 def test_what_a_subscription_has_counts_for_every_later_step() -> None:
     timeline = Timeline.start(in_mode("auto-split", consumers=4))
     timeline, refused = timeline.submit(ShareKeys("orders", "consistent-sticky", 500))
@@ -39,7 +58,7 @@ def test_what_a_subscription_has_counts_for_every_later_step() -> None:
     (subscription,) = timeline.state.key_subscriptions
     declared = sum(len(consumer.declared or ()) for consumer in subscription.consumers)
     assert pieces_of(timeline.state) == declared > 1_000
-    assert effort_of(timeline.state, AddConsumer("orders", "new")) == declared
+    assert effort_of(timeline.state, AddConsumer("orders", "new")) == declared + 4 * 500
     assert pieces_of(in_mode("consistent-auto-split", consumers=4)) == 400
 
 
