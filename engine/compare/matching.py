@@ -51,6 +51,14 @@ def matched_subscriptions(
     return pairs
 
 
+def counterpart(
+    before: Iterable[AnySubscription], after: Iterable[AnySubscription], key: str
+) -> AnySubscription | None:
+    """The subscription of ``before`` that is compared with the one of this key in ``after``; None for none."""
+    pairs = matched_subscriptions(before, after)
+    return next((mine for mine, theirs in pairs if theirs is not None and theirs.key == key), None)
+
+
 def renumbered(state: ClusterState, theirs: Subscription, mine: Subscription) -> tuple[ClusterState, Subscription]:
     """A state where the consumers of a subscription have the ids of ``mine``, name by name; others get new ones.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ from engine.views.reported.view import Reported
 from tui.cli.options import FLAG, WhatIf
 from tui.cli.output import say
 from tui.cli.plain import nearest
-from tui.kit.session import Session
+from tui.kit.session import Against, Session
 from tui.kit.shown import Places, Shown
 from tui.sources.answers import opened
 
@@ -220,6 +221,38 @@ def session_of(path: str | None, what_if: WhatIf) -> Session:
     if path is not None and what_if.about is None and is_journal(path):
         return resumed(reopened(Path(path), reads_only=True), what_if)
     return answers_of(path, what_if)
+
+
+def compared(session: Session, name: str, path: str, max_input: int) -> Session:
+    """The session, called ``name``, beside other answers or a journal. Raises ``InputError``."""
+    other = session_of(path, WhatIf((), None, (), None, None, max_input))
+    if other.seen and session.seen:
+        other, _ = as_namespaces(other, session, {})
+    return replace(session, against=Against((path, name), other.timeline))
+
+
+def as_namespaces(mine: Session, theirs: Session, given: Mapping[str, str]) -> tuple[Session, dict[str, str]]:
+    """The session with its namespaces under the names of those that they are compared with, and which these are."""
+    from engine.admin import renamed_namespaces
+    from engine.admin.moments import combined
+    from engine.scenarios.opening import open_moments
+
+    before, after = combined(mine.seen), combined(theirs.seen)
+    ours, others = (renamed_namespaces.topics_by_namespace(one).keys() | one.bundles.keys() for one in (before, after))
+    for old, new in given.items():
+        if old not in ours:
+            raise InputError(f"--as: A has no namespace {old}; there is {nearest(old, sorted(ours))}")
+        if new != old and new not in others:
+            raise InputError(f"--as: B has no namespace {new}; there is {nearest(new, sorted(others))}")
+        if new != old and new in ours:
+            raise InputError(f"--as: A has a namespace {new} itself, which is compared with that of B")
+    found = {**renamed_namespaces.paired_namespaces(before, after), **given}
+    pairs = {old: new for old, new in found.items() if old != new}
+    if not pairs:
+        return mine, pairs
+    return begin(
+        open_moments(renamed_namespaces.as_namespaces(mine.seen, pairs)), WhatIf((), None, (), None, None)
+    ), pairs
 
 
 def is_journal(path: str) -> bool:

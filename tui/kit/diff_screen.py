@@ -1,13 +1,13 @@
 """A subscription in two states, A and B: two rings side by side, and topic by topic who is active in each.
 
-A is an earlier step or the rule in force, B the state at the cursor or the other rule.
+A is another dump, an earlier step or the rule in force, B the state at the cursor or the other rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.binding import BindingType
 from textual.containers import Horizontal
@@ -25,10 +25,13 @@ from tui.kit.side_ring import SideRing
 from tui.kit.store import Store
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
+from tui.kit.wording import safe_name, shorten_middle
+
+NAME_WIDTH: Final = 24
 
 
 class DiffScreen(TableDialog):
-    """The last step first, the other rule where there is none; ``[`` and ``]`` choose another beginning."""
+    """The last step first; without one another dump, or the other rule. ``[`` and ``]`` choose another beginning."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "dismiss('')", "Close", show=False),
@@ -36,6 +39,7 @@ class DiffScreen(TableDialog):
         Binding("right_square_bracket", "since(1)", "Later"),
         Binding("home", "since(-1_000_000)", "As opened"),
         Binding("c", "rule", "Other rule"),
+        Binding("o", "dump", "Other dump"),
         Binding("v", "view", "Ring or hash map"),
     ]
     filename = "diff.csv"
@@ -56,8 +60,12 @@ class DiffScreen(TableDialog):
         yield Horizontal(*rings, id="sides")
 
     def on_mount(self) -> None:
+        if self._store.against is None:
+            self.show_keys([key for key in self.shown_keys() if key.action != "dump"])
         if self._store.timeline.cursor:
             self.action_since(0)
+        elif self._store.against is not None:
+            self.action_dump()
         else:
             self.action_rule()
         self.table.focus()
@@ -79,6 +87,19 @@ class DiffScreen(TableDialog):
         on = self._store.timeline.state.settings.activeConsumerFailoverConsistentHashing
         names = ("hash ring", "modulo") if on else ("modulo", "hash ring")
         self._look(names, shown.change_of_rule, shown.views_of_rules)
+
+    def action_dump(self) -> None:
+        """Compare the other dump with the state at the cursor."""
+        against, shown, now = self._store.against, self._store.shown, self._store.timeline.cursor
+        if against is None:
+            return
+        before, after = (shorten_middle(safe_name(name), NAME_WIDTH) for name in against.names)
+        if now:
+            after = f"{after}, step {now}"
+        elif self._store.shows_earlier_moment:
+            after = f"{after}, moment {self._store.moment[0]}"
+        look = partial(shown.change_from, against.timeline), partial(shown.views_from, against.timeline)
+        self._look((before, after), *look)
 
     def action_view(self) -> None:
         """Go to the next view on both sides."""

@@ -521,7 +521,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if not self.store.shown.key or self.store.shown.kind in ("producers", "scalable"):
             self.complain("there is no subscription whose steps could be compared")
             return
-        if not self.store.timeline.cursor and not self.store.shown.has_other_rule:
+        has_other_state = self.store.against is not None and self.store.shown.kind != "reported"
+        if not (self.store.timeline.cursor or self.store.shown.has_other_rule or has_other_state):
             self.complain("no step was taken yet that could be compared")
             return
         from tui.kit.diff_screen import DiffScreen

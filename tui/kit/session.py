@@ -54,6 +54,13 @@ class Feed(Protocol):
         """Bring nothing more. Does not wait."""
 
 
+class Against(Struct, frozen=True):
+    """Another dump, or a journal, that what is shown is compared with: what the user calls it and what is shown."""
+
+    names: tuple[str, str]
+    timeline: Timeline
+
+
 class Session(Struct, frozen=True):
     """A timeline, the place of the subscription to show first, and the problems and notes of opening the state.
 
@@ -74,6 +81,7 @@ class Session(Struct, frozen=True):
     diagnoses: tuple[Diagnosis, ...] | None = None
     stopped_at: tuple[int, int] | None = None
     is_chosen: bool = False
+    against: Against | None = None
 
 
 class FirstReading(Protocol):

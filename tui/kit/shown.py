@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from engine.cluster.commands import Command, KillConsumer
 from engine.cluster.state import ClusterState, Subscription, behaviour_in, shown_places
 from engine.cluster.timeline import Timeline
+from engine.compare.matching import counterpart, ids_by_name
 from engine.compare.verdict import Verdict, carried_out, flag_change
 from engine.errors import Rejection
 from engine.views.failover.dashboard import (
@@ -25,6 +26,7 @@ from engine.views.failover.dashboard import (
     topics_of_bundle,
 )
 from engine.views.failover.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.failover.table import letter_tag
 from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.model import Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, subscription_view
@@ -327,6 +329,23 @@ class Shown:
         after, _ = self.timeline.submit(flag_change(self.timeline.state))
         return _sides(self.timeline, after, self.key)
 
+    def change_from(self, other: Timeline) -> ChangeView | None:
+        """Return how the shown subscription differs from that in another dump, whose consumers are known by name."""
+        from engine.views.comparing.difference import difference_of
+        from engine.views.comparing.handovers import ChangeView
+
+        found = difference_of(other.state, self.timeline.state, self.key)
+        return None if found is None or found.verdict is None else ChangeView(found.noun, found.verdict, found.rows)
+
+    def views_from(self, other: Timeline) -> Sides:
+        """Return the views of the shown subscription in another dump and at the cursor."""
+        before, after = other.state, self.timeline.state
+        mine = counterpart(before.subscriptions, after.subscriptions, self.key) or counterpart(
+            before.key_subscriptions, after.key_subscriptions, self.key
+        )
+        now = _view_of(self.timeline, self.key)
+        return None if mine is None else _coloured_as(now, _view_of(other, mine.key)), now
+
     def migration(self, topic: str) -> MigrationView | Rejection:
         """Return what becomes of a classic topic once it is migrated to a scalable one."""
         from engine.views.scalable import migration
@@ -413,3 +432,15 @@ def _view_of(timeline: Timeline, key: str) -> Side:
     from engine.views.keys.view import keys_view
 
     return keys_view(timeline, key)
+
+
+def _coloured_as(now: Side, then: Side) -> Side:
+    """A view of another dump, with the letters and colours that consumers of the same names have in the one shown."""
+    if then is None or now is None:
+        return then
+    known = [(row.name, row.colour) for row in now.consumers]
+    numbers = ids_by_name(known, [row.name for row in then.consumers])
+    rows: Any = tuple(
+        replace(row, colour=number, tag=letter_tag(number)) for row, number in zip(then.consumers, numbers, strict=True)
+    )
+    return replace(then, consumers=rows)

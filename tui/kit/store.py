@@ -70,6 +70,8 @@ class Store:
         self._main = timeline
         self._moments = Moments(Reported(session.seen, settled_only=feed is not None))
         self._problems, self._notes = len(session.problems), session.notes
+        self.against: Final = session.against
+        """Another dump that what is shown is compared with."""
         at_ms = read_ms(session)
         self._live = (
             Freshness(timeline.source, feed.every_s, at_ms, at_ms, stopped_at=session.stopped_at)

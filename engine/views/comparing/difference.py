@@ -15,7 +15,7 @@ from engine.admin.facts import Snapshot, total
 from engine.answer import about, extended
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Subscription
-from engine.compare.matching import came_and_left, ids_by_name, matched_subscriptions, renamed, renumbered
+from engine.compare.matching import came_and_left, counterpart, ids_by_name, matched_subscriptions, renamed, renumbered
 from engine.compare.verdict import Verdict, items_of_leavers, judge, verdict_between
 from engine.config import BrokerSettings
 from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, Noun, handovers, key_handovers
@@ -201,6 +201,19 @@ def difference_view(
         subscriptions=tuple(differences),
         scalable=scalable_differences(before.scalable_topics, after.scalable_topics),
     )
+
+
+def difference_of(before: ClusterState, after: ClusterState, key: str) -> SubscriptionDifference | None:
+    """The same of the subscription of one key in ``after``, by names; None where ``before`` does not have it."""
+    theirs = next((one for one in after.subscriptions if one.key == key), None)
+    if theirs is not None:
+        mine = counterpart(before.subscriptions, after.subscriptions, key)
+        return None if mine is None else _failover(before, mine, after, theirs, one_history=False)
+    of_keys = counterpart(before.key_subscriptions, after.key_subscriptions, key)
+    if of_keys is None:
+        return None
+    now = next(one for one in after.key_subscriptions if one.key == key)
+    return _key_shared(before, of_keys, after, now, one_history=False)
 
 
 def _failover(

@@ -17,7 +17,7 @@ from engine.documents import document
 from engine.errors import Rejection
 from engine.failover.model import Consumer
 from engine.limit import parse_limit
-from engine.views.comparing.difference import DifferenceView, difference_view
+from engine.views.comparing.difference import DifferenceView, difference_of, difference_view
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, clusters, topic_name
 
 
@@ -53,6 +53,15 @@ def test_a_dump_beside_itself_has_no_difference() -> None:
     assert one.verdict is not None
     assert (one.verdict.moved, one.verdict.judgement, len(one.rows)) == (0, "even", 0)
     assert (view.settings, view.bundles, view.topics_appeared, one.came, one.left) == ((), (), (), (), ())
+
+
+@given(clusters, clusters)
+def test_one_subscription_differs_as_it_does_among_all(before: ClusterState, later: ClusterState) -> None:
+    [one] = diff(before, reported_anew(later)).subscriptions
+    alone = difference_of(before, reported_anew(later), one.key)
+    assert alone is not None
+    assert (alone.verdict, alone.came, alone.left, [*alone.rows]) == (one.verdict, one.came, one.left, [*one.rows])
+    assert difference_of(structs.replace(before, subscriptions=()), later, one.key) is None
 
 
 @given(clusters, clusters)

@@ -9,6 +9,8 @@ import pytest
 
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Answers, Run
+from tui.cli.options import WhatIf
+from tui.cli.session import answers_of, compared
 
 DUMP = str(RECORDINGS / "f-inventory-2")
 
@@ -47,6 +49,17 @@ def test_what_brokers_reported_otherwise(run: Run, answers: Answers) -> None:
 
 def named(namespace: str) -> list[str]:
     return [f"persistent://{namespace}/orders-partition-{at}" for at in range(6)]
+
+
+def test_what_is_opened_beside_another_dump_has_its_namespaces_under_its_own_names(answers: Answers) -> None:
+    before = str(answers(["c-a", "c-b"], named("staging/shop"), "staging.json"))
+    later = str(answers(["c-b", "c-d"], named("prod/shop"), "prod.json"))
+    nothing = WhatIf((), None, (), None)
+    session = compared(answers_of(later, nothing), later, before, nothing.max_input)
+    assert session.against is not None and session.against.names == (before, later)
+    [mine], [theirs] = session.against.timeline.state.subscriptions, session.timeline.state.subscriptions
+    assert (mine.namespace, mine.topics) == (theirs.namespace, theirs.topics)
+    assert [consumer.name for consumer in mine.consumers] == ["c-a", "c-b"]
 
 
 def test_namespaces_of_two_tenants_are_compared_by_the_names_of_their_topics(run: Run, answers: Answers) -> None:

@@ -35,6 +35,7 @@ def test_examples() -> None:
         ),
         (("new", "--topics", "-1", "--seed", "-1", "--once"), "--topics is -1: give 0 to 1000000; --seed is -1: "),
         (("new", "--bundles", "0", "--once"), "--bundles is 0: give 1 to"),
+        (("open", "--against", "monday.json", "--once"), "ringside diff A B"),
         (("new", "--keys", "9", "--topics", "3", "--once"), "--topics changes nothing with --keys"),
         (("new", "--keys", "9", "--bundles", "3", "--once"), "--bundles changes nothing with --keys"),
         (("new", "--producers", "9", "--topics", "3", "--once"), "--topics changes nothing with --producers"),

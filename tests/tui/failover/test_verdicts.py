@@ -8,8 +8,9 @@ from textual.widgets import Input
 
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.topics import Load
+from engine.cluster.timeline import Timeline
 from engine.views.comparing.heirs import HeirsView, LossesView
-from tests.tui.key_scenes import before_a_move, keys_app
+from tests.tui.key_scenes import before_a_move, in_mode, keys_app
 from tests.tui.screens_under_test import after_keys, app_of, cluster, main_screen, run, text_of
 from tui.app import RingsideApp
 from tui.failover.screen import status_parts
@@ -19,6 +20,8 @@ from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.line_table import LineTable
 from tui.kit.prompt import Prompt
 from tui.kit.ring_panel import RingPanel, ViewMode
+from tui.kit.session import Against, Session
+from tui.kit.side_ring import SideRing
 
 SIX = tuple(f"billing-{at}" for at in range(6))
 
@@ -221,6 +224,62 @@ def test_d_before_the_first_step_compares_the_rules() -> None:
         await answered(pilot)
         assert isinstance(app.screen, DiffScreen) and app.screen.change is not None
         assert app.screen.change.verdict == app.store.shown.failover_view.flag_change
+
+    run(app, story)
+
+
+def beside(before: ClusterState, now: ClusterState) -> RingsideApp:
+    other, shown = (Timeline.start(state, 7, "a test") for state in (before, now))
+    return RingsideApp(Session(shown, against=Against(("monday", "tuesday"), other)), animate=False, depth="truecolor")
+
+
+def test_d_compares_another_dump_first_and_o_does_after_a_step() -> None:
+    app = beside(cluster(("a", "b", "c"), partitions=12), cluster(("d", "c", "b"), partitions=12))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("d")
+        await answered(pilot)
+        screen = app.screen
+        assert isinstance(screen, DiffScreen) and screen.change is not None
+        first = screen.change
+        assert {row.before for row in first.rows} >= {"a"} and {row.after for row in first.rows} >= {"d"}
+        before, after = (screen.query_one(f"#{side}", SideRing) for side in "ab")
+        now = {row.name: (row.tag, row.colour) for row in after.rows}
+        then = {row.name: (row.tag, row.colour) for row in before.rows}
+        assert {name: then[name] for name in ("b", "c")} == {name: now[name] for name in ("b", "c")}
+        assert then["a"] not in now.values()
+        assert "monday → tuesday" in text_of(app) and "Other dump" in text_of(app)
+        await pilot.press("escape", "x", "d")
+        await answered(pilot)
+        assert isinstance(app.screen, DiffScreen) and app.screen.since == 0
+        assert "step 0 → step 1" in text_of(app)
+        await pilot.press("o")
+        await answered(pilot)
+        assert "monday → tuesday, step 1" in text_of(app)
+        assert app.screen.change is not None and app.screen.change.verdict != first.verdict
+
+    run(app, story)
+
+
+def test_d_of_keys_compares_another_dump_though_there_is_no_step_and_no_other_rule() -> None:
+    app = beside(in_mode("auto-split", consumers=3), in_mode("auto-split", consumers=4))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("d")
+        await answered(pilot)
+        assert isinstance(app.screen, DiffScreen) and app.screen.change is not None
+        assert {row.after for row in app.screen.change.rows} == {"worker-3"}
+
+    run(app, story)
+
+
+def test_without_another_dump_there_is_no_key_for_it() -> None:
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("d", "o")
+        await answered(pilot)
+        assert "Other rule" in text_of(app) and "Other dump" not in text_of(app)
 
     run(app, story)
 

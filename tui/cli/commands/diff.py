@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,6 @@ from engine.names import refuse_namespace
 from tui.cli.limits import code_under, limits_of
 from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, max_input_option
 from tui.cli.output import json_text, say_problems, write_out, write_page
-from tui.cli.plain import nearest
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
@@ -87,7 +86,9 @@ def diff_command(
     are_dumps = all(side.seen for side in sides) and all(change is None for change in changes)
     pairs = _named_pairs(names)
     if are_dumps:
-        sides[0], pairs = _as_namespaces(sides[0], sides[1], pairs)
+        from tui.cli.session import as_namespaces
+
+        sides[0], pairs = as_namespaces(sides[0], sides[1], pairs)
     elif pairs:
         raise InputError("--as: only of two dumps, which say what topics their namespaces have")
     states = [side.timeline.state for side in sides]
@@ -115,29 +116,6 @@ def _named_pairs(texts: Iterable[str]) -> dict[str, str]:
             raise InputError(f"--as {text}: write two namespaces, such as staging/shop=prod/shop")
         pairs[old] = new
     return pairs
-
-
-def _as_namespaces(mine: Session, theirs: Session, given: Mapping[str, str]) -> tuple[Session, dict[str, str]]:
-    """The session with its namespaces under the names of those that they are compared with, and which these are."""
-    from engine.admin.moments import combined
-    from engine.admin.renamed_namespaces import as_namespaces, paired_namespaces, topics_by_namespace
-    from engine.scenarios.opening import open_moments
-    from tui.cli.session import begin
-
-    before, after = combined(mine.seen), combined(theirs.seen)
-    ours, others = (topics_by_namespace(one).keys() | one.bundles.keys() for one in (before, after))
-    for old, new in given.items():
-        if old not in ours:
-            raise InputError(f"--as: A has no namespace {old}; there is {nearest(old, sorted(ours))}")
-        if new != old and new not in others:
-            raise InputError(f"--as: B has no namespace {new}; there is {nearest(new, sorted(others))}")
-        if new != old and new in ours:
-            raise InputError(f"--as: A has a namespace {new} itself, which is compared with that of B")
-    found = {**paired_namespaces(before, after), **given}
-    pairs = {old: new for old, new in found.items() if old != new}
-    if not pairs:
-        return mine, pairs
-    return begin(open_moments(as_namespaces(mine.seen, pairs)), WhatIf((), None, (), None, None)), pairs
 
 
 def _change(text: str) -> tuple[str, str] | None:

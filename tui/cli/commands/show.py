@@ -29,22 +29,32 @@ def _number(name: str, default: int, help_text: str) -> Callable[[Command], Comm
 
 @click.command("open", short_help="Open answers of a broker, or the embedded cluster (the default command).")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
+@click.option(
+    "--against",
+    metavar="PATH",
+    type=click.Path(),
+    help="Another dump, or a journal, that d compares with what is shown.",
+)
 @what_if_options
 @output_options
 @journal_options
-def open_command(path: str | None, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
+def open_command(path: str | None, against: str | None, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
     """Open a FILE or FOLDER of broker answers, - for standard input, or the embedded cluster.
 
-    Example: ringside open dump/ --flag on
+    Example: ringside open tuesday/ --against monday/
     """
+    if against is not None and not output.on_screen:
+        raise click.UsageError("--against is for the key d of the screen; ringside diff A B prints what differs")
 
-    def load() -> Opened:
-        from tui.sources.answers import opened
+    def begun() -> Session:
+        from tui.cli.session import answers_of, compared
 
-        return opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
+        session = answers_of(path, what_if)
+        if against is None:
+            return session
+        return compared(session, path or "the embedded cluster", against, what_if.max_input)
 
-    name = "the embedded cluster" if path is None else ""
-    return show(load, what_if, output, journal, name=name)
+    return show_session(begun, output, journal, name="the embedded cluster" if path is None else "")
 
 
 @click.command("new")
