@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from textual.command import CommandList
 from textual.pilot import Pilot
 from textual.theme import BUILTIN_THEMES
+from textual.widgets import OptionList
 
 from tests.tui.screens_under_test import app_of, run
 from themes import OTHERS, OURS
 from themes.palettes import THEMES, palette
+from tui.kit.command_palette import PlainCommandPalette
 from tui.kit.ring_panel import RingPanel
-from tui.kit.themed_app import colours_of
+from tui.kit.themed_app import colours_of, theme_name
 
 
 def test_every_theme_of_textual_has_its_name_but_those_of_sixteen_colours() -> None:
@@ -68,6 +71,23 @@ def test_a_marked_theme_is_shown_and_stays_only_where_it_is_chosen(key: str, kep
             await pilot.pause()
         await pilot.pause()
         assert app.theme == kept
+
+    run(app, story)
+
+
+def test_a_theme_that_was_marked_last_is_not_shown_after_the_list_was_left() -> None:
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        app.search_themes()
+        await pilot.pause()
+        listed = app.screen.query_one(CommandList)
+        option = listed.get_option_at_index(3)
+        app.post_message(PlainCommandPalette.OptionHighlighted(OptionList.OptionHighlighted(listed, option, 3)))
+        app.post_message(PlainCommandPalette.Closed(option_selected=False))
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert app.theme == theme_name("dark")
 
     run(app, story)
 
