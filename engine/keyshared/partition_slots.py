@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -110,16 +111,30 @@ def partition_slots(space: SlotSpace, partitions: int, partition: int, murmur_bi
 class Resonance:
     """Who can get keys of which partition, all partitions having this selector.
 
-    ``modulus`` 1: partition and slot are independent. ``slots``: the fewest and the most slots a partition sees.
+    ``modulus`` 1: partition and slot are independent. ``slot_counts``: by partition, how many slots it sees.
     ``busy``: by partition, how many consumers can get a key of it. ``unreached``: consumer id -> the partitions of
     which it never gets a key, only consumers that own a slot at all and have such partitions.
     """
 
     partitions: int
     modulus: int
-    slots: tuple[int, int]
+    slot_counts: tuple[int, ...]
     busy: NDArray[np.int64]
     unreached: Mapping[int, tuple[int, ...]]
+
+    @property
+    def slots(self) -> tuple[int, int]:
+        """The fewest and the most slots that a partition sees."""
+        return min(self.slot_counts), max(self.slot_counts)
+
+
+@lru_cache(maxsize=4)
+def _slots_of_all(
+    space: SlotSpace, partitions: int, murmur_bits: int
+) -> tuple[tuple[PartitionSlots, ...], tuple[int, ...]]:
+    """The slots of every partition, and how many they are. Consumers come and go without changing them."""
+    seen = tuple([partition_slots(space, partitions, partition, murmur_bits) for partition in range(partitions)])
+    return seen, tuple([slots.count for slots in seen])
 
 
 def resonance_of(selector: Selector, partitions: int, murmur_bits: int) -> Resonance:
@@ -132,8 +147,7 @@ def resonance_of(selector: Selector, partitions: int, murmur_bits: int) -> Reson
     >>> resonance.modulus, resonance.busy.tolist(), resonance.unreached
     (4, [2, 2, 1, 1], {1: (2, 3)})
     """
-    seen = [partition_slots(selector.slots, partitions, partition, murmur_bits) for partition in range(partitions)]
-    counts = [slots.count for slots in seen]
+    seen, counts = _slots_of_all(selector.slots, partitions, murmur_bits)
     modulus = seen[0].modulus
     remainders = np.array([slots.remainders[:1] + slots.remainders[-1:] for slots in seen], dtype=np.int64)
     stray = [partition for partition, slots in enumerate(seen) if slots.strays]
@@ -149,7 +163,7 @@ def resonance_of(selector: Selector, partitions: int, murmur_bits: int) -> Reson
         busy += reached
         if not reached.all():
             unreached[consumer_id] = tuple(np.flatnonzero(~reached).tolist())
-    return Resonance(partitions, modulus, (min(counts), max(counts)), busy, unreached)
+    return Resonance(partitions, modulus, counts, busy, unreached)
 
 
 def _covered(pieces: Iterable[OwnedSlots], modulus: int, space: SlotSpace) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.keyshared.delivery_state import waits
 from engine.keyshared.model import Consumer, Selector
-from engine.keyshared.partition_slots import Resonance, partition_slots, resonance_of
+from engine.keyshared.partition_slots import Resonance, resonance_of
 from engine.memo import Remembered
 from engine.routing.clients import KeyRouting, partition_of_bytes
 from engine.text import counted
@@ -63,9 +63,11 @@ def spread_over_partitions(
     """
     keys, messages = known
     bits, count = routing.key_hash.murmur_bits, len(selectors)
+    different = {id(selector): selector for selector in selectors}
+    resonances = {known: resonance_between(selector, count, bits) for known, selector in different.items()}
     rows = []
     for partition, selector in enumerate(selectors):
-        resonance = resonance_between(selector, count, bits)
+        resonance = resonances[id(selector)]
         unacked, waiting = traffic.get(partition, (0, 0))
         rows.append(
             PartitionRow(
@@ -74,11 +76,11 @@ def spread_over_partitions(
                 messages=messages.get(partition, 0),
                 unacked=unacked,
                 waiting=waiting,
-                slots=partition_slots(selector.slots, count, partition, bits).count,
+                slots=resonance.slot_counts[partition],
                 consumers=int(resonance.busy[partition]),
             )
         )
-    first = resonance_between(selectors[0], count, bits)
+    first = resonances[id(selectors[0])]
     consumers = {consumer.consumer_id: consumer for consumer in selectors[0].consumers}
     unreached = tuple(
         Unreached(consumer_id, consumers[consumer_id].name, partitions)
