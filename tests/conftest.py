@@ -9,6 +9,7 @@ from tests import thrift
 from tests.distribution import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 from tests.golden import plugin as golden
 from tests.lab import plugin as lab
+from tests.own_folder import GOLDEN, LAB
 from tests.thrift import pytest_collection_finish
 
 __all__ = [
@@ -22,8 +23,8 @@ __all__ = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    golden.pytest_addoption(parser)
-    lab.pytest_addoption(parser)
+    GOLDEN.add(parser)
+    LAB.add(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,8 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A machine that does other things at the same time is slow, and nothing is wrong with it.
     settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("untimed")
-    golden.pytest_configure(config)
-    lab.pytest_configure(config)
+    GOLDEN.check(config)
+    LAB.check(config)
     thrift.pytest_configure(config)
 
 

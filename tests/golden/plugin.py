@@ -1,64 +1,30 @@
-"""pytest hooks of the golden vectors: the option ``--golden-dir`` and the lines at the end of a run."""
+"""The lines at the end of a run over golden vectors."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.golden.harness import FAMILIES, HERE, KEPT, numbered_lines
-
-PROPERTY = "golden"
+from tests.golden.harness import FAMILIES, KEPT, numbered_lines
+from tests.own_folder import GOLDEN
 
 pytest.register_assert_rewrite("tests.golden.families")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--golden-dir",
-        default=None,
-        metavar="DIR",
-        help="check the vectors of this folder instead of the committed ones (tests/golden)",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    folder = golden_dir(config)
-    if not folder.is_dir():
-        raise pytest.UsageError(f"--golden-dir: {folder} is not a folder")
-
-
-def golden_dir(config: pytest.Config) -> Path:
-    """The folder whose vectors are checked; a relative one counts from where pytest was called."""
-    given = config.getoption("--golden-dir")
-    return HERE if given is None else config.invocation_params.dir / given
-
-
-def is_default(config: pytest.Config) -> bool:
-    return golden_dir(config).resolve() == HERE
-
-
 def present_families(config: pytest.Config) -> list[str]:
     """The files of known families in the folder; a copy of the committed one has those of other releases below it."""
-    return [file for file in dict.fromkeys((*FAMILIES, *KEPT)) if (golden_dir(config) / f"{file}.jsonl").is_file()]
+    folder = GOLDEN.of(config)
+    return [file for file in dict.fromkeys((*FAMILIES, *KEPT)) if (folder / f"{file}.jsonl").is_file()]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """One line per family; also for what is absent and what nobody checks yet, so that neither is taken as passed."""
-    said = {
-        key: text
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        for name, value in getattr(report, "user_properties", ())
-        if name == PROPERTY
-        for key, text in (value.split(": ", 1),)
-    }
+    said = dict(line.split(": ", 1) for line in GOLDEN.said(terminalreporter))
     if not said:
         return
-    folder = golden_dir(config)
+    folder = GOLDEN.of(config)
     present = present_families(config)
     terminalreporter.section(f"golden vectors in {folder}")
-    for family in KEPT if is_default(config) else dict.fromkeys((*FAMILIES, *present)):
+    for family in KEPT if GOLDEN.is_committed(config) else dict.fromkeys((*FAMILIES, *present)):
         if family in said:
             terminalreporter.write_line(f"golden {family}: {said[family]}")
         elif family not in present:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.harness import FAMILIES, load_families, run_family
-from tests.golden.plugin import PROPERTY
+from tests.own_folder import GOLDEN
 
 
 def test_family(family: str, golden_dir: Path, record_property: Callable[[str, object], None]) -> None:
@@ -16,7 +16,7 @@ def test_family(family: str, golden_dir: Path, record_property: Callable[[str, o
     load_families()
     path = golden_dir / f"{family}.jsonl"
     if not path.is_file():
-        record_property(PROPERTY, f"{family}: absent")
+        record_property(GOLDEN.name, f"{family}: absent")
         pytest.fail(f"{path} is missing", pytrace=False)
     outcome = run_family(path)
     said = f"{family}: {outcome.checked} lines checked"
@@ -25,7 +25,7 @@ def test_family(family: str, golden_dir: Path, record_property: Callable[[str, o
     if outcome.later:
         kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(outcome.later.items()))
         said += f"; not covered yet: {kinds}"
-    record_property(PROPERTY, said)
+    record_property(GOLDEN.name, said)
     if outcome.failures:
         pytest.fail(f"{len(outcome.failures)} of {outcome.checked} lines failed\n{outcome.report()}", pytrace=False)
 

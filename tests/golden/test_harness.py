@@ -23,6 +23,7 @@ from tests.golden.harness import (
 )
 from tests.golden.test_golden import test_family as check_family
 from tests.golden.test_golden import test_the_folder_holds_known_families as check_folder
+from tests.own_folder import GOLDEN, LAB, OwnFolder
 
 ROOT = HERE.parent.parent
 
@@ -175,22 +176,20 @@ def test_an_empty_folder_is_no_success(tmp_path: Path) -> None:
         check_folder(tmp_path)
 
 
-def run_pytest(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", str(HERE / "test_golden.py"), "--golden-dir", str(folder), "-q"]
-    return subprocess.run(
-        [*command, "-p", "no:cacheprovider", *more], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+def test_a_run_over_another_folder_says_what_it_did(tmp_path: Path) -> None:
+    """One line per family: checked, failed, absent or not covered yet; the exit code says whether any failed.
 
-
-@pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["in one process", "handed to a worker"])
-def test_a_run_over_another_folder_says_what_it_did(tmp_path: Path, more: tuple[str, ...]) -> None:
-    """One line per family: checked, failed, absent or not covered yet; the exit code says whether any failed."""
+    Handed to a worker, as ``make test`` does it; the recordings of another folder are compared in one process.
+    """
     good, bad = some_lines("split_range"), some_lines("split_topic_count", 1)
     bad[0]["out"] = {"boundaries": [1]}
     write(tmp_path, "split_range", good)
     write(tmp_path, "split_topic_count", bad)
     write(tmp_path, "mergers", [{}, {}])
-    run = run_pytest(tmp_path, *more)
+    command = [sys.executable, "-m", "pytest", str(HERE / "test_golden.py"), "--golden-dir", str(tmp_path), "-q"]
+    run = subprocess.run(
+        [*command, "-n", "1", "-p", "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 1
     said = [line for line in run.stdout.splitlines() if line.startswith("golden ") and ": " in line]
     assert "golden split_range: 3 lines checked" in said
@@ -200,7 +199,10 @@ def test_a_run_over_another_folder_says_what_it_did(tmp_path: Path, more: tuple[
     assert "1 failed, 2 passed" in run.stdout
 
 
-def test_a_folder_that_is_none_is_a_usage_error(tmp_path: Path) -> None:
-    run = run_pytest(tmp_path / "nowhere")
-    assert run.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "nowhere is not a folder" in run.stderr
+@pytest.mark.parametrize("folder", [GOLDEN, LAB])
+def test_a_folder_that_is_none_is_a_usage_error(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: OwnFolder
+) -> None:
+    monkeypatch.setattr(pytestconfig.option, folder.option.strip("-").replace("-", "_"), tmp_path / "nowhere")
+    with pytest.raises(pytest.UsageError, match="nowhere is not a folder"):
+        folder.check(pytestconfig)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab import plugin
+from tests.own_folder import LAB
 
 _HERE = Path(__file__).parent
 _BALANCE = "balance"
@@ -24,7 +25,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep tests of the same recordings in one worker: what was read and compared there is used again."""
-    if not plugin.is_default(config):
+    if not LAB.is_committed(config):
         return
     for item in items:
         if item.path.is_relative_to(_HERE) and item.get_closest_marker("xdist_group") is None:

@@ -13,23 +13,24 @@ from tests.lab import plugin
 from tests.lab.committed import LEAST
 from tests.lab.folder import label_of
 from tests.lab.reports import compared_once
+from tests.own_folder import LAB
 
 
 def test_recorded_folder(
     recorded_folder: Path, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> None:
     """Each difference, and each part that cannot be read, is a failure of its own; all else of the folder counts."""
-    label = label_of(recorded_folder, plugin.recordings_dir(request.config))
+    label = label_of(recorded_folder, LAB.of(request.config))
     report, broken = _report_of(recorded_folder)
     unreadable = broken or [f"cannot be read: {problem}" for problem in report.problems]
     line = f"{label}: {report.agree} facts agree, {len(report.differences)} differ"
-    record_property(plugin.PROPERTY, f"{line}, {len(unreadable)} unreadable" if unreadable else line)
+    record_property(LAB.name, f"{line}, {len(unreadable)} unreadable" if unreadable else line)
     failures = [*map(_difference_text, report.differences), *unreadable]
     for text in failures[1:]:
         _report_failure(request, text)
     if failures:
         pytest.fail(failures[0], pytrace=False)
-    if plugin.is_default(request.config):
+    if LAB.is_committed(request.config):
         assert report.compared >= LEAST[label], f"{report.compared} facts were compared, {LEAST[label]} before"
     elif not report.compared:
         pytest.skip("nothing in it is of a kind that is compared")
@@ -66,4 +67,4 @@ def _difference_text(difference: Difference) -> str:
 
 def test_there_are_recordings(pytestconfig: pytest.Config) -> None:
     """A folder without any recording is a mistake, never a success."""
-    assert plugin.folders(pytestconfig), f"no folder with a scenario.json in {plugin.recordings_dir(pytestconfig)}"
+    assert plugin.folders(pytestconfig), f"no folder with a scenario.json in {LAB.of(pytestconfig)}"
