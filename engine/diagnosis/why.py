@@ -272,8 +272,6 @@ def _at_worst(seen: SubscriptionSeen) -> Rank:
 def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
     if any(dispatcher.last.topic.backlog_quota_bytes > 0 for dispatcher in seen.dispatchers):
         return Verdict.BLOCKS
-    if any(next(counts.impossible(dispatcher), None) for dispatcher in seen.dispatchers):
-        return Verdict.UNEVEN
     if seen.type in _ONE and any(
         dispatcher.sub.active_consumer_name != dispatcher.active_name for dispatcher in seen.dispatchers
     ):
@@ -281,6 +279,8 @@ def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
     if any((dispatcher.out or 0) > (dispatcher.came_in or 0) for dispatcher in seen.dispatchers):
         return Verdict.SLOWS
     if seen.type in _KEYS | _FAILOVER or (seen.type == SHARED and any(map(newcomers_of, seen.dispatchers))):
+        return Verdict.UNEVEN
+    if any(next(counts.impossible(dispatcher), None) for dispatcher in seen.dispatchers):
         return Verdict.UNEVEN
     return Verdict.BY_DESIGN
 
