@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import fsum
+from random import Random
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import RATE_FIELDS, TopicLoad
@@ -14,49 +14,56 @@ from engine.lint import World
 from engine.lint.doctor import NAMESPACE_RULES, lint_namespace
 from engine.lint.model import NamespaceCase
 from engine.lint.topics import Traffic, above, traffic_of, twins_of
+from tests.seeds import by_seed
 
 TOP = 0xFFFFFFFF
-EDGES = st.integers(0, 12) | st.integers(TOP - 12, TOP) | st.integers(0, TOP)
-"""Both ends of the space, where widths of 1 and shared hashes are common, and anything between."""
 OF_PRODUCERS = {"producers-mixed-key-routing", "producers-full"}
 """Rules about who produces, which do not look at topics."""
-RATES = st.sampled_from((0.0, 0.1, 0.2, 0.3, 30.0, 40.0, 50.0, 99.9, 100.0, 1e17)) | st.floats(0, 200)
+RATES = (0.0, 0.1, 0.2, 0.3, 30.0, 40.0, 50.0, 99.9, 100.0, 1e17)
 
 
-@st.composite
-def worlds(draw: st.DrawFn) -> World:
+def an_edge(rng: Random) -> int:
+    """Both ends of the space, where widths of 1 and shared hashes are common, and anything between."""
+    return rng.choice((rng.randint(0, 12), rng.randint(TOP - 12, TOP), rng.randint(0, TOP)))
+
+
+def a_world(rng: Random) -> World:
     """Limits that are exceeded often, 0 and an overflow of Pulsar's included."""
     return World(
         BrokerSettings(
-            defaultNamespaceBundleSplitAlgorithm=draw(st.sampled_from(SPLIT_ALGORITHMS)),
-            loadBalancerAutoBundleSplitEnabled=draw(st.integers(0, 9)) > 0,
-            loadBalancerNamespaceBundleMaxTopics=draw(st.integers(1, 4)),
-            loadBalancerNamespaceBundleMaxSessions=draw(st.sampled_from((0, 3, 1000))),
-            loadBalancerNamespaceBundleMaxMsgRate=draw(st.sampled_from((0, 100, 30_000))),
-            loadBalancerNamespaceBundleMaxBandwidthMbytes=draw(st.sampled_from((0, 1, 100, 2048))),
-            loadBalancerNamespaceMaximumBundles=draw(st.sampled_from((2, 128))),
+            defaultNamespaceBundleSplitAlgorithm=rng.choice(SPLIT_ALGORITHMS),
+            loadBalancerAutoBundleSplitEnabled=rng.randint(0, 9) > 0,
+            loadBalancerNamespaceBundleMaxTopics=rng.randint(1, 4),
+            loadBalancerNamespaceBundleMaxSessions=rng.choice((0, 3, 1000)),
+            loadBalancerNamespaceBundleMaxMsgRate=rng.choice((0, 100, 30_000)),
+            loadBalancerNamespaceBundleMaxBandwidthMbytes=rng.choice((0, 1, 100, 2048)),
+            loadBalancerNamespaceMaximumBundles=rng.choice((2, 128)),
         ),
-        load_manager=draw(st.sampled_from(("modular", "extensible", None))),
+        load_manager=rng.choice(("modular", "extensible", None)),
     )
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> NamespaceCase:
+def a_case(rng: Random) -> NamespaceCase:
     """A namespace whose first boundary need not be 0, and whose bundles answers may list in part or not at all."""
-    bounds = sorted(draw(st.sets(EDGES.filter(lambda value: value < TOP), min_size=1, max_size=3)))
+    bounds = sorted({min(an_edge(rng), TOP - 1) for _ in range(rng.randint(1, 3))})
     bundles = NamespaceBundles("t/n", (*bounds, TOP))
     topics = tuple(
-        TopicLoad(f"persistent://t/n/{at}", value, *(draw(RATES) for _ in RATE_FIELDS), draw(st.integers(0, 5)) > 0)
-        for at, value in enumerate(draw(st.lists(EDGES, max_size=14)))
+        TopicLoad(
+            f"persistent://t/n/{at}",
+            an_edge(rng),
+            *(rng.choice((rng.choice(RATES), rng.uniform(0, 200))) for _ in RATE_FIELDS),
+            rng.randint(0, 5) > 0,
+        )
+        for at in range(rng.randint(0, 14))
     )
     texts = [str(bundle) for bundle in bundles]
-    listed = draw(st.none() | st.sets(st.sampled_from(texts)).map(frozenset))
-    sessions = draw(st.just(()) | st.lists(st.integers(0, 4), min_size=len(topics), max_size=len(topics)))
-    return NamespaceCase(draw(worlds()), bundles, topics, listed, sessions)
+    listed = rng.choice((None, frozenset(rng.sample(texts, rng.randint(0, len(texts))))))
+    sessions = rng.choice(((), [rng.randint(0, 4) for _ in topics]))
+    return NamespaceCase(a_world(rng), bundles, topics, listed, sessions)
 
 
 @settings(max_examples=400, deadline=None)
-@given(cases())
+@given(by_seed(a_case))
 def test_topics_are_counted_as_one_by_one(case: NamespaceCase) -> None:
     topics = case.topics
     loaded = [topic for topic in topics if topic.has_stats]
@@ -86,7 +93,7 @@ def test_the_random_cases_reach_every_rule_about_topics() -> None:
     reached: set[str] = set()
 
     @settings(max_examples=600, deadline=None, derandomize=True, database=None)
-    @given(cases())
+    @given(by_seed(a_case))
     def collect(case: NamespaceCase) -> None:
         reached.update(finding.rule for finding in lint_namespace(case))
 

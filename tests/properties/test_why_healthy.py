@@ -6,6 +6,7 @@ after some time. What a broker would print is counted from that.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,17 +57,19 @@ class Working:
         out = [(at_ms, taker) for at_ms, taker in self.sent if at_ms <= now_ms]
         acked = [(at_ms + self.takes_ms, taker) for at_ms, taker in out if at_ms + self.takes_ms <= now_ms]
         counts_unacked = self.type_ in ("Shared", "Key_Shared")
+        counts = [Counter(taker for _, taker in some) for some in (out, acked)]
+        latest: list[dict[int, int]] = [{taker: at_ms for at_ms, taker in sorted(some)} for some in (out, acked)]
 
-        def times(taker: int | None) -> dict[str, int]:
-            mine = [[at_ms for at_ms, by in some if taker in (None, by)] for some in (out, acked)]
+        def times(*takers: int) -> dict[str, int]:
+            names = ("lastConsumedTimestamp", "lastAckedTimestamp")
             return {
-                "lastConsumedTimestamp": max(mine[0], default=0),
-                "lastAckedTimestamp": max(mine[1], default=0),
+                name: max((one.get(taker, 0) for taker in takers), default=0)
+                for name, one in zip(names, latest, strict=True)
             }
 
         consumers = []
         for number in range(self.consumers):
-            mine = [sum(by == number for _, by in some) for some in (out, acked)]
+            mine = [count[number] for count in counts]
             held = mine[0] - mine[1]
             consumers.append(
                 {
@@ -80,7 +83,8 @@ class Working:
             )  # fmt: skip
         sub = {
             "type": self.type_, "consumers": consumers, "msgBacklog": came - len(acked), "msgDelayed": 0,
-            "msgOutCounter": len(out) * self.batch, "blockedSubscriptionOnUnackedMsgs": False, **times(None),
+            "msgOutCounter": len(out) * self.batch, "blockedSubscriptionOnUnackedMsgs": False,
+            **times(*range(self.consumers)),
             "unackedMessages": len(out) - len(acked) if counts_unacked else 0, "msgInReplay": 0,
         }  # fmt: skip
         if self.type_ == "Failover":
