@@ -21,7 +21,7 @@ from engine.admin.folders import FilesRead
 from engine.verify.answers import answers_of
 from engine.verify.compare import verify_answers
 from engine.verify.report import Difference
-from tests.lab.folder import SCENARIO, Folder, recording
+from tests.lab.folder import Folder, recording
 from tests.lab.reports import differences_of, report_of
 
 SHOWN: Final = 6
@@ -181,7 +181,7 @@ class Case:
         assert moment is None or {one.moment for one in differences} == {moment}
         assert file is None or {one.file for one in differences} == {file}
         if self.verified:
-            assert {one.kind for one in _verified(folder)} == set(self.verified)
+            assert {one.kind for one in _verified(folder, self.spoilt)} == set(self.verified)
 
     def _check_found(self, differences: Sequence[Difference]) -> None:
         left = list(differences)
@@ -194,9 +194,10 @@ class Case:
         assert kinds == set(self.others), _shown(left)
 
 
-def _verified(folder: Folder) -> tuple[Difference, ...]:
-    """What ``verify`` finds in the answers of a recording, without the story of its steps."""
-    files = tuple(AnswerFile(name, data) for name, data in folder.files.items() if name != SCENARIO)
+def _verified(folder: Folder, spoilt: str) -> tuple[Difference, ...]:
+    """What ``verify`` finds in the answers of the spoilt one's moment, without the story of the steps."""
+    moment = spoilt.partition("-")[0]
+    files = tuple(AnswerFile(name, data) for name, data in folder.files.items() if name.startswith(f"{moment}-"))
     return verify_answers(answers_of(FilesRead(files, (), ()), folder.name)).differences
 
 
