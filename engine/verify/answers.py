@@ -7,7 +7,7 @@ moment. A ``scenario.json`` counts as it does for every command: it names the to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -73,6 +73,14 @@ class Answers:
     flag_source: FlagSource
     passed_over: tuple[str, ...]
     problems: tuple[Problem, ...]
+
+    def by_moment(self, kinds: Container[AnswerKind] = tuple(AnswerKind)) -> dict[str, list[Answer]]:
+        """The answers of these kinds of each moment; one without a number or a time is the whole folder."""
+        moments: dict[str, list[Answer]] = {}
+        for answer in self.answers:
+            if answer.kind in kinds:
+                moments.setdefault(answer.moment or "the folder", []).append(answer)
+        return moments
 
 
 def read_folder(path: Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Answers:

@@ -24,18 +24,15 @@ IN_RANGE_RULE: Final = "the range of the bundle includes the CRC-32 of the topic
 LOADED_RULE: Final = "it has loaded topics"
 
 
-def compare_list(ledger: Ledger, subject: str, answer: BundleList) -> NamespaceBundles | None:
-    """Check that a list of boundaries is valid for a namespace; return its bundles, or None."""
-    bundles = namespace_bundles(subject, answer.boundaries)
-    ledger.compare(FactKind.VALID_LIST, subject or "the namespace", validity(answer, bundles), "valid", VALID_RULE)
-    return None if isinstance(bundles, Rejection) else bundles
+def compare_list(ledger: Ledger, subject: str, answer: BundleList, *, counts: bool = True) -> NamespaceBundles | None:
+    """Check that a list of boundaries is valid for a namespace; return its bundles, or None.
 
-
-def compare_policies(ledger: Ledger, subject: str, answer: BundleList) -> NamespaceBundles | None:
-    """Check the list in the policies of a namespace too; only an invalid list counts as a fact."""
+    In policies it ``counts`` only where it is not.
+    """
     bundles = namespace_bundles(subject, answer.boundaries)
-    if validity(answer, bundles) != "valid":
-        ledger.compare(FactKind.VALID_LIST, subject, validity(answer, bundles), "valid", VALID_RULE)
+    recorded = validity(answer, bundles)
+    if counts or recorded != "valid":
+        ledger.compare(FactKind.VALID_LIST, subject or "the namespace", recorded, "valid", VALID_RULE)
     return None if isinstance(bundles, Rejection) else bundles
 
 

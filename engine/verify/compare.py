@@ -26,7 +26,6 @@ from engine.verify.bundles import (
     compare_moment,
     compare_owned,
     compare_places,
-    compare_policies,
     compare_positions,
 )
 from engine.verify.consumers import (
@@ -340,14 +339,12 @@ class _Comparison:
         compared = _Compared(ledger=Ledger(answer.moment, answer.file))
         ledger = compared.ledger
         match answer.kind:
-            case AnswerKind.BUNDLES:
-                bundles = compared.keep(decode_bundles(answer.data, answer.file))
+            case AnswerKind.BUNDLES | AnswerKind.POLICIES:
+                is_list = answer.kind is AnswerKind.BUNDLES
+                bundles = compared.keep((decode_bundles if is_list else decode_policies)(answer.data, answer.file))
                 if bundles.boundaries:
-                    compare_list(ledger, self._namespace(answer), bundles)
-            case AnswerKind.POLICIES:
-                policies = compared.keep(decode_policies(answer.data, answer.file))
-                if policies.boundaries:
-                    compare_policies(ledger, self._namespace(answer), policies)
+                    namespace = self._answers.naming.namespace(answer.file) or ""
+                    compare_list(ledger, namespace, bundles, counts=is_list)
             case AnswerKind.HASH_POSITIONS:
                 positions = compared.keep(decode_hash_positions(answer.data, answer.file))
                 if positions is not None:
@@ -365,15 +362,9 @@ class _Comparison:
                 ledger.skip(NOT_MODELLED.get(answer.kind, NOT_MODELLED[AnswerKind.OTHER]))
         return compared
 
-    def _namespace(self, answer: Answer) -> str:
-        return self._answers.naming.namespace(answer.file) or ""
-
     def _compare_moments(self) -> None:
-        moments: dict[str, list[Answer]] = {}
-        for answer in self._answers.answers:
-            moments.setdefault(answer.moment, []).append(answer)
-        for moment, answers in moments.items():
-            self.ledger.moment = moment or "the folder"
+        for moment, answers in self._answers.by_moment().items():
+            self.ledger.moment = moment
             compare_moment(self.ledger, self._answers.naming, answers, self._earlier)
 
 

@@ -22,7 +22,7 @@ from engine.scalable.layout import first_layout, merge, split
 from engine.scalable.model import RING_SIZE, Layout, Segment, SegmentState, backing_topic
 from engine.scalable.settings import MAX_BUCKETS, max_buckets
 from engine.scalable.statistics import STREAM, ListedSegment, SegmentStatistics, SegmentSubscription, bare_name
-from engine.verify.answers import Answer, Answers
+from engine.verify.answers import Answers
 from engine.verify.report import FactKind, Ledger
 from engine.views.scalable.view import Dealt, dealt_subscriptions
 
@@ -52,15 +52,12 @@ def compare_scalable(answers: Answers) -> tuple[Ledger, tuple[Problem, ...]]:
     They do not depend on the release: those that have scalable topics have one form of the rules.
     """
     ledger, problems = Ledger(), list[Problem]()
-    moments: dict[str, list[Answer]] = {}
     most = max_buckets(None)
     for answer in answers.answers:
-        if answer.kind in KINDS:
-            moments.setdefault(answer.moment, []).append(answer)
-        elif answer.kind is AnswerKind.RUNTIME_CONFIGURATION:
+        if answer.kind is AnswerKind.RUNTIME_CONFIGURATION:
             most = max_buckets(scalar_texts(answer.data).get(MAX_BUCKETS))
-    for moment, of_moment in moments.items():
-        ledger.moment = moment or "the folder"
+    for moment, of_moment in answers.by_moment(KINDS).items():
+        ledger.moment = moment
         wires = [(one.kind, one.file, one.data, answers.naming.request(one.file)) for one in of_moment]
         read = read_scalable(wires)
         problems += read.problems

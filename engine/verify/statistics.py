@@ -24,7 +24,7 @@ from engine.config import ReleaseBehaviour
 from engine.errors import Decoded, Problem
 from engine.hashing import java_string_hash
 from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT
-from engine.routing.publishers import PublisherGroups, PublisherStats
+from engine.routing.publishers import PublisherGroups
 from engine.routing.stats import ConsumerStats, SubscriptionStats, TopicStats, aggregate
 from engine.verify.report import FactKind, Ledger
 
@@ -80,7 +80,9 @@ def decode_aggregates(
     return Decoded({topic or next(names, file): one.good}, one.problems)
 
 
-_RELATIVE: Final = 1e-9  # another serialiser may cut the last digits
+RELATIVE: Final = 1e-9
+"""Numbers within this relative distance count as equal: serialisers may cut the last digits."""
+_PUBLISHER_SUMS: Final = ("msg_rate_in_msgs_per_sec", "msg_throughput_in_bytes_per_sec")
 _TOPIC_SUMS: Final = (
     "msg_rate_in_msgs_per_sec",
     "msg_throughput_in_bytes_per_sec",
@@ -120,8 +122,8 @@ def compare_aggregate(ledger: Ledger, topic: str, answer: PublishedPartitions, b
     recorded = answer.aggregate
     modelled = aggregate([_as_added(partition, behaviour) for partition in answer.partitions.values()], behaviour)
     rule = f"{len(answer.partitions)} partitions added up, Pulsar {behaviour.label}"
-    sides = _where_they_differ(recorded.stats, modelled, _TOPIC_SUMS)
-    ledger.compare(FactKind.PARTITIONED_SUM, topic, *sides, rule)
+    sides = _members(recorded.stats, _TOPIC_SUMS), _members(modelled, _TOPIC_SUMS)
+    ledger.compare(FactKind.PARTITIONED_SUM, topic, *_where_they_differ(*sides), rule)
     averages = _equal_if_close(recorded.stats.average_msg_size_bytes, modelled.average_msg_size_bytes)
     mean_rule = "the plain mean over the partitions, idle ones too"
     ledger.compare(FactKind.PARTITIONED_AVERAGE, topic, *averages, mean_rule)
@@ -161,7 +163,8 @@ def _compare_publishers(
         return
     for number, (one, other) in enumerate(zip(recorded.publishers, entries, strict=True), 1):
         subject = f"{topic}, publisher entry {number}"
-        ledger.compare(FactKind.PUBLISHER_SUM, subject, *_pairs_that_differ(_rates(one.stats), _rates(other)), rule)
+        rates = _members(one.stats, _PUBLISHER_SUMS), _members(other, _PUBLISHER_SUMS)
+        ledger.compare(FactKind.PUBLISHER_SUM, subject, *_where_they_differ(*rates), rule)
         averages = _equal_if_close(one.average_msg_size_bytes, other.average_msg_size_bytes)
         mean_rule = "the plain mean over the publishers added"
         ledger.compare(FactKind.PUBLISHER_AVERAGE, subject, *averages, mean_rule)
@@ -172,13 +175,6 @@ def _entry(name: str | None, flag: bool | None) -> str:
     return f"{name or 'without a name'}{' (partial)' if flag else ''}"
 
 
-def _rates(stats: PublisherStats) -> Mapping[str, float]:
-    return {
-        "msg_rate_in_msgs_per_sec": stats.msg_rate_in_msgs_per_sec,
-        "msg_throughput_in_bytes_per_sec": stats.msg_throughput_in_bytes_per_sec,
-    }
-
-
 def _compare_subscriptions(ledger: Ledger, topic: str, recorded: TopicStats, modelled: TopicStats, rule: str) -> None:
     names = (tuple(sorted(recorded.subscriptions)), tuple(sorted(modelled.subscriptions)))
     if any(names) and not ledger.compare(FactKind.SUBSCRIPTION_SUM, topic, *names, "subscriptions by name"):
@@ -186,7 +182,8 @@ def _compare_subscriptions(ledger: Ledger, topic: str, recorded: TopicStats, mod
     for name, one in recorded.subscriptions.items():
         other = modelled.subscriptions[name]
         subject = f"{topic} / {name}"
-        ledger.compare(FactKind.SUBSCRIPTION_SUM, subject, *_where_they_differ(one, other, _SUBSCRIPTION_SUMS), rule)
+        sums = _members(one, _SUBSCRIPTION_SUMS), _members(other, _SUBSCRIPTION_SUMS)
+        ledger.compare(FactKind.SUBSCRIPTION_SUM, subject, *_where_they_differ(*sums), rule)
         if one.consumers or other.consumers:
             by_position = "by position while lists are of one length, else appended"
             texts = (_consumer_texts(one, one), _consumer_texts(other, one))
@@ -204,27 +201,25 @@ def _consumer_text(consumer: ConsumerStats, *, named: bool) -> str:
     return " ".join((name, *(f"{getattr(consumer, member):.9g}" for member in _CONSUMER_SUMS)))
 
 
-def _where_they_differ(recorded: object, modelled: object, names: Iterable[str]) -> tuple[str, str]:
-    names = tuple(names)
-    return _pairs_that_differ(
-        {name: getattr(recorded, name) for name in names}, {name: getattr(modelled, name) for name in names}
-    )
+def _members(stats: object, names: Iterable[str]) -> dict[str, float]:
+    return {name: getattr(stats, name) for name in names}
 
 
-def _pairs_that_differ(recorded: Mapping[str, float], modelled: Mapping[str, float]) -> tuple[str, str]:
-    """Both sides in words, only the members that differ; equal texts when none does."""
-    names = [name for name in recorded if not math.isclose(recorded[name], modelled[name], rel_tol=_RELATIVE)]
-    if not names:
-        return "the sums", "the sums"
-    return _numbers(recorded, names), _numbers(modelled, names)
-
-
-def _numbers(values: Mapping[str, float], names: Iterable[str]) -> str:
-    return ", ".join(f"{name} {values[name]:.9g}" for name in names)
+def _where_they_differ(
+    recorded: Mapping[str, float], modelled: Mapping[str, float], smallest: float = 0.0
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Both sides in words, only the members that differ by more than the ``smallest`` difference."""
+    names = [
+        name
+        for name, value in recorded.items()
+        if not math.isclose(value, modelled[name], rel_tol=RELATIVE, abs_tol=smallest)
+    ]
+    one, other = (tuple(f"{name} {side[name]:.9g}" for name in names) for side in (recorded, modelled))
+    return one, other
 
 
 def _equal_if_close(recorded: float, modelled: float) -> tuple[str, str]:
-    near = math.isclose(recorded, modelled, rel_tol=_RELATIVE)
+    near = math.isclose(recorded, modelled, rel_tol=RELATIVE)
     return f"{recorded:.9g}", f"{recorded if near else modelled:.9g}"
 
 
@@ -236,8 +231,6 @@ def _lines_that_differ(recorded: Sequence[str], modelled: Sequence[str]) -> tupl
 
 
 HALF_A_REPORT: Final = "load reports of the instant in which a broker counted its bundles anew"
-RELATIVE: Final = 1e-9
-"""Sums within this relative distance count as equal: serialisers may cut the last digits."""
 _MOST_BUCKETS: Final = 2**16
 
 
@@ -258,12 +251,8 @@ def compare_report(ledger: Ledger, broker: str, report: BundleReport) -> None:
         "msgRateIn": sum(bundle.msg_rate_in for bundle in bundles),
         "msgRateOut": sum(bundle.msg_rate_out for bundle in bundles),
     }
-    totals = report.totals
-    differing = [
-        name for name in totals if not math.isclose(totals[name], sums[name], rel_tol=RELATIVE, abs_tol=RELATIVE)
-    ]
-    recorded, modelled = (tuple(f"{name} {side[name]:.9g}" for name in differing) for side in (totals, sums))
-    ledger.compare(FactKind.REPORT_TOTALS, broker, recorded, modelled, "the sums over its bundles")
+    sides = _where_they_differ(report.totals, sums, RELATIVE)
+    ledger.compare(FactKind.REPORT_TOTALS, broker, *sides, "the sums over its bundles")
     names = tuple(bundle.bundle for bundle in bundles)
     ledger.compare(FactKind.REPORT_ORDER, broker, names, _map_order(names), "a Java map's, by the hash of the name")
 
