@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct, structs
@@ -27,7 +28,7 @@ from tui.sources.fleet_tables import read_table
 MOST_BYTES: Final = 64_000_000
 """Of a namespace with longer answers only the tables are opened: a screen should be there at once."""
 NO_REPORTS: Final = "fleet-keeps-no-reports"
-MANY_TOPICS: Final = 20_000
+MANY_TOPICS: Final = 5_000
 """With more of them in its namespace, one subscription is opened with its own topics alone."""
 _Conditions: TypeAlias = Sequence[tuple[str, str, Any]]
 _Key = tuple[str, str]
@@ -40,6 +41,10 @@ _TOPIC: Final = (
     "topic", "domain", "namespace", "partition_index", "msg_rate_in", "msg_rate_out", "msg_throughput_in",
     "msg_throughput_out", "storage_size_bytes", "backlog_size_bytes", "publishers", "bundle", "kind", "file",
 )  # fmt: skip
+
+
+_BROKER_STATS: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
+"""By namespace, bundle, domain and topic."""
 
 
 class Reported(Struct, frozen=True):
@@ -97,7 +102,8 @@ def with_reports(part: FleetPart, folder: ResultFolder, cluster: str, namespace:
     Where the import kept none, or so many that a screen should not wait for them, a notice names where the answers are.
     """
     try:
-        moments = moments_of(folder, cluster, namespace, most_bytes=MOST_BYTES)
+        own = part.snapshot.topics if part.topics_left_out else None
+        moments = moments_of(folder, cluster, namespace, most_bytes=MOST_BYTES, topics=own)
     except InputError as error:
         files = sorted({topic.source for topic in part.snapshot.topics.values() if topic.source})
         where = f"; open its answers ({files[0]} and others) themselves" if files else ""
@@ -109,9 +115,15 @@ def with_reports(part: FleetPart, folder: ResultFolder, cluster: str, namespace:
 
 
 def moments_of(
-    folder: ResultFolder, cluster: str, namespace: str, *, most_bytes: int | None = None
+    folder: ResultFolder,
+    cluster: str,
+    namespace: str,
+    *,
+    most_bytes: int | None = None,
+    topics: Collection[str] | None = None,
 ) -> tuple[Moment, ...]:
-    """The answers about a namespace of a cluster that the import kept, as their moments.
+    """The answers about a namespace of a cluster that the import kept, as their moments; of what brokers listed only
+    these ``topics``, if any are given.
 
     Scalable topics are opened from them. Raises ``InputError`` where there are none, or more than ``most_bytes``.
     """
@@ -126,8 +138,31 @@ def moments_of(
         raise InputError(f"{folder.name}: the import kept no answer about {namespace}")
     if most_bytes is not None and (size := sum(map(len, bodies))) > most_bytes:
         raise InputError(f"{folder.name}: the answers about {namespace} have {size / 1e6:,.0f} MB")
+    if topics is not None:
+        bodies = [_with_topics(body, namespace, topics) for body in bodies]
     files = [AnswerFile(name, body) for name, body in zip(names, bodies, strict=True)]
     return read_moments(*sorted(files, key=lambda file: natural_key(file.name)))
+
+
+def _with_topics(body: bytes, namespace: str, topics: Collection[str]) -> bytes:
+    """An answer of broker-stats about a namespace with some of its topics; any other as it is. O(length)."""
+    try:
+        spaces = _BROKER_STATS.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return body
+    if {*spaces} != {namespace}:
+        return body
+    return msgspec.json.encode(
+        {
+            namespace: {
+                bundle: {
+                    domain: {topic: raw for topic, raw in listed.items() if topic in topics}
+                    for domain, listed in domains.items()
+                }
+                for bundle, domains in spaces[namespace].items()
+            }
+        }
+    )
 
 
 def _topics(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -187,6 +188,25 @@ def test_a_subscription_of_a_huge_namespace_opens_with_its_own_topics(
     opened = open_fleet_part(part_of(result_at(folder), "", NAMESPACE, "orders"))
     assert list(opened.state.topics) == [f"persistent://{NAMESPACE}/keyed"]
     assert TOPICS_LEFT_OUT in {note.code for note in opened.notes}
+
+
+def test_of_a_huge_namespace_the_reports_about_these_topics_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_part, "MANY_TOPICS", 5)
+    root = small_result(tmp_path / "out")
+    keyed, others = f"persistent://{NAMESPACE}/keyed", [f"persistent://{NAMESPACE}/other-{at}" for at in range(9)]
+    listed = {name: {"subscriptions": {"orders": {"type": "Key_Shared", "msgBacklog": 9}}} for name in (keyed, *others)}
+    stats = json.dumps({NAMESPACE: {"0x00000000_0xffffffff": {"persistent": listed}}}).encode()
+    named = json.dumps({others[0]: listed[keyed]}).encode()
+    answers = {"cluster": [""] * 2, "namespace": [NAMESPACE] * 2, "body": [stats, named],
+               "file": ["b/broker-stats-topics.json", "orders-stats.json"]}  # fmt: skip
+    fleet_results.put_table(root, "answers", pa.table(answers))
+    folder = result_at(root)
+    for subscription, seen in (("orders", {keyed, others[0]}), ("", {keyed, *others})):
+        [moment] = with_reports(part_of(folder, "", NAMESPACE, subscription), folder, "", NAMESPACE).moments
+        assert moment.snapshot.topics.keys() == seen
+        assert moment.snapshot.topics[keyed].subscriptions[0].msg_backlog_entries == 9
 
 
 def test_a_part_comes_with_the_reports_that_were_kept_or_says_where_they_are(tmp_path: Path) -> None:
