@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from engine.cluster.commands import Command, KillConsumer
 from engine.cluster.state import ClusterState, Subscription, behaviour_in, shown_places
 from engine.cluster.timeline import Timeline
-from engine.compare.matching import counterpart, ids_by_name
 from engine.compare.verdict import Verdict, carried_out, flag_change
 from engine.errors import Rejection
 from engine.views.failover.dashboard import (
@@ -339,6 +338,8 @@ class Shown:
 
     def views_from(self, other: Timeline) -> Sides:
         """Return the views of the shown subscription in another dump and at the cursor."""
+        from engine.compare.matching import counterpart
+
         before, after = other.state, self.timeline.state
         mine = counterpart(before.subscriptions, after.subscriptions, self.key) or counterpart(
             before.key_subscriptions, after.key_subscriptions, self.key
@@ -438,6 +439,8 @@ def _coloured_as(now: Side, then: Side) -> Side:
     """A view of another dump, with the letters and colours that consumers of the same names have in the one shown."""
     if then is None or now is None:
         return then
+    from engine.compare.matching import ids_by_name
+
     known = [(row.name, row.colour) for row in now.consumers]
     numbers = ids_by_name(known, [row.name for row in then.consumers])
     rows: Any = tuple(
