@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from engine.cluster.commands import (
     AddConsumer,
+    AddProducers,
     AddTopic,
     Command,
     KillConsumer,
     RepartitionTopic,
+    SendByProducers,
+    SetProducerRate,
     SetRelease,
     SetSetting,
     ShareKeys,
     SplitBundle,
 )
 from engine.cluster.keys.state import KEY_SETTINGS, POINTS_SETTING, KeySubscription, SharingMode
-from engine.cluster.state import ClusterState, find_key_subscription
+from engine.cluster.state import ClusterState, find_key_subscription, find_producer_topic
 
 
 def effort_of(state: ClusterState, command: Command) -> int:
@@ -53,6 +56,13 @@ def own_effort(state: ClusterState, command: Command) -> int:
             return _all_reconnecting(state, state.settings.subscriptionKeySharedConsistentHashingReplicaPoints)
         case SetSetting() if command.name in KEY_SETTINGS:
             return _all_reconnecting(state, state.settings.subscriptionKeySharedConsistentHashingReplicaPoints)
+        case SetProducerRate():
+            # With a rate a producer opens every partition that it will reach.
+            return _producers(state, command.topic, command.producer) * _partitions(state, command.topic)
+        case AddProducers():
+            return command.plan.count * _partitions(state, command.topic)
+        case SendByProducers():
+            return _producers(state, command.topic, command.producer) * command.times
         case AddTopic() | RepartitionTopic():
             return command.partitions
         case SplitBundle():
@@ -76,3 +86,14 @@ def _points_of(state: ClusterState, command: ShareKeys) -> int:
     if command.mode == SharingMode.CONSISTENT_AUTO_SPLIT.value:
         return state.settings.subscriptionKeySharedConsistentHashingReplicaPoints
     return command.points if command.mode == SharingMode.CONSISTENT_STICKY.value else 1
+
+
+def _producers(state: ClusterState, topic: str, number: int | None) -> int:
+    """Return how many producers of a topic a command is about: the one of that number, or all."""
+    found = find_producer_topic(state, topic)
+    return 1 if number is not None or found is None else len(found.producers.producers)
+
+
+def _partitions(state: ClusterState, topic: str) -> int:
+    found = find_producer_topic(state, topic)
+    return found.partitions if found is not None else 0

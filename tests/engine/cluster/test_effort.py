@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from engine.cluster.commands import (
     AddConsumer,
+    AddProducers,
     AddTopic,
     Command,
     KillConsumer,
+    SendByProducers,
+    SetProducerRate,
     SetRelease,
     SetSetting,
     ShareKeys,
@@ -14,7 +17,9 @@ from engine.cluster.commands import (
 )
 from engine.cluster.effort import effort_of, pieces_of
 from engine.cluster.keys.state import POINTS_SETTING
+from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.timeline import Timeline
+from engine.scenarios.synthetic import synthetic_producers
 from tests.tui.key_scenes import in_mode
 from tests.tui.screens_under_test import NAMESPACE, cluster
 
@@ -60,6 +65,16 @@ def test_what_a_subscription_has_counts_for_every_later_step() -> None:
     assert pieces_of(timeline.state) == declared > 1_000
     assert effort_of(timeline.state, AddConsumer("orders", "new")) == declared + 4 * 500
     assert pieces_of(in_mode("consistent-auto-split", consumers=4)) == 400
+
+
+def test_producers_count_for_every_partition_that_they_may_open() -> None:
+    state = synthetic_producers(ProducerPlan(count=5, lazy=True, batching=False), 40).state
+    topic = state.producer_topics[0].topic
+    assert effort_of(state, SetProducerRate(topic, None, 1.0)) == 5 * 40
+    assert effort_of(state, SetProducerRate(topic, 3, 1.0)) == 40
+    assert effort_of(state, AddProducers(topic, ProducerPlan(count=7))) == 7 * 40
+    assert effort_of(state, SendByProducers(topic, times=9)) == 5 * 9
+    assert effort_of(state, SetProducerRate("persistent://t/n/other", None, 1.0)) == 0
 
 
 def test_numbers_that_nobody_could_mean_are_no_effort() -> None:
