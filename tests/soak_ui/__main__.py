@@ -12,6 +12,7 @@ from typing import Final
 from tests.soak_ui.judging import Finding, blocked, last_block
 from tests.soak_ui.playing import replay
 from tests.soak_ui.report import Tally, lines
+from tests.soak_ui.scenes import forget_scenes
 from tests.soak_ui.soaking import prepare, soaked
 from tests.soak_ui.steps import session_of
 from tests.soak_ui.twin import disagreement
@@ -60,6 +61,7 @@ def replayed(line: str) -> int:
     """Make the steps of a line three times, and say what they lead to; 1 if that is a failure."""
     session = session_of(line)
     for _ in range(3):
+        forget_scenes()
         outcome = replay(session, disagreement)
         if outcome.failure is not None:
             sys.stdout.write(f"{Finding(outcome.failure, session)}\n")

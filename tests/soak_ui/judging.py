@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.soak_ui.playing import Check, Failure, Moment, Outcome, replay
+from tests.soak_ui.scenes import forget_scenes
 from tests.soak_ui.shrinking import Budget, shrunk
 from tests.soak_ui.steps import Session, kind_of
 
@@ -55,15 +56,21 @@ def _blocked(outcome: Outcome, limit_seconds: float) -> Finding | None:
         steps = outcome.session.with_steps(outcome.session.steps[: moment.at])
 
         def blocks(session: Session, times: int = 1) -> bool:
-            return all(last_block(replay(session)) > limit_seconds for _ in range(times))
+            return all(last_block(_replayed_anew(session)) > limit_seconds for _ in range(times))
 
         if blocks(steps, REPLAYS):
             session = shrunk(steps, Budget(lambda each: blocks(each, REPLAYS)))
-            shown = min((replay(session) for _ in range(REPLAYS)), key=last_block)
+            shown = min((_replayed_anew(session) for _ in range(REPLAYS)), key=last_block)
             # Beside other work a callback takes longer at times; what is printed must show it whenever it is replayed.
             if last_block(shown) > limit_seconds:
                 return Finding(blocked(shown.moments[-1]), session)
     return None
+
+
+def _replayed_anew(session: Session) -> Outcome:
+    """Replay a session of a scene that is made anew: what was remembered of the former one hides what it costs."""
+    forget_scenes()
+    return replay(session)
 
 
 def last_block(outcome: Outcome) -> float:

@@ -106,6 +106,11 @@ def _scene(name: str) -> Session:
     return SCENES_BY_NAME[name][1]()
 
 
+def forget_scenes() -> None:
+    """Make each scene anew when it is opened next. What is remembered is found by the identity of its parts."""
+    _scene.cache_clear()
+
+
 @cache
 def _results(name: str) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="soak-ui-fleet-"))

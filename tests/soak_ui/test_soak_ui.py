@@ -5,11 +5,13 @@ Blocks of the event loop are measured by ``make soak-ui`` alone: here no time is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 import pytest
 from textual.events import Paste
 
+from engine.cluster.state import ClusterState
 from engine.views.scalable.dashboard import ScalableDashboard
 from tests.soak_ui import __main__ as command
 from tests.soak_ui import judging, loop
@@ -71,23 +73,43 @@ def test_a_planted_loss_of_a_step_is_found_shrunk_and_replayed(
     assert_replayed(finding, capsys)
 
 
-def test_a_planted_block_of_the_event_loop_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+def plant_block(monkeypatch: pytest.MonkeyPatch, blocks: Callable[[MainScreen], bool] = lambda _: True) -> None:
     """The clock of the processor is simulated, too: it moves on in the planted place only."""
     spent = 0.0
     kill = MainScreen.action_kill
 
     def block(screen: MainScreen) -> None:
         nonlocal spent
-        spent += 0.051
+        spent += 0.051 if blocks(screen) else 0.0
         kill(screen)
 
     monkeypatch.setattr(loop, "thread_time", lambda: spent)
     monkeypatch.setattr(loop, "slowness", lambda: 1.0)
     monkeypatch.setattr(judging, "REPLAYS", 1)  # nothing else takes the processor away from this clock
     monkeypatch.setattr(MainScreen, "action_kill", block)
+
+
+def test_a_planted_block_of_the_event_loop_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant_block(monkeypatch)
     finding = shrunk_finding("i", judging.LIMIT_SECONDS)
     assert finding.failure.kind == "blocks"
     assert finding.session.keys <= FEW
+
+
+def test_a_block_whose_result_is_remembered_of_a_scene_is_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a replay of the same scene would not compute again, the user of a new one waits for."""
+    known: list[ClusterState] = []
+
+    def is_new(screen: MainScreen) -> bool:
+        scene = screen.store.timeline.initial
+        if any(scene is other for other in known):
+            return False
+        known.append(scene)
+        return True
+
+    plant_block(monkeypatch, is_new)
+    finding = shrunk_finding("i", judging.LIMIT_SECONDS)
+    assert finding.failure.kind == "blocks"
 
 
 def test_a_stale_table_of_segments_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
