@@ -18,6 +18,7 @@ DEBUG: Final = "RINGSIDE_DEBUG"
 
 INSTALL_SPARK: Final = "make spark in the checkout installs what fleets need"
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 
@@ -83,6 +84,13 @@ class Rejection(Struct, frozen=True):
     def __str__(self) -> str:
         place = f"{self.field}: " if self.field else ""
         return f"{place}{self.message}"
+
+
+def accepted(answer: A | Rejection, of: str = "") -> A:
+    """The answer. Raises ``InputError`` for a refusal; ``of`` is the option or the file that it is about."""
+    if isinstance(answer, Rejection):
+        raise InputError(f"{of}: {answer.message}" if of else answer.message)
+    return answer
 
 
 def system_reason(error: Exception) -> str:

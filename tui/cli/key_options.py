@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from engine.errors import InputError, Rejection
+from engine.errors import accepted
 from engine.keyshared.keys import key_of_text
 from tui.cli.options import collected, max_input_option, pulsar_option, setting_option
 from tui.cli.output import say_problems
@@ -153,8 +153,4 @@ def known_keys(choice: KeyChoice) -> dict[bytes, int]:
 
 def key_of(text: str, option: str) -> bytes:
     """The bytes of a key on the command line. Raises ``InputError``, which names the option."""
-
-    key = key_of_text(text)
-    if isinstance(key, Rejection):
-        raise InputError(f"{option}: {key.message}")
-    return key
+    return accepted(key_of_text(text), option)

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from themes import OTHERS, OURS
 from tui.cli.config import default_of
+from tui.cli.output import Form
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 DEFAULT_MAX_INPUT: Final = 2_000_000_000
@@ -75,12 +76,10 @@ def known_version(ctx: click.Context, param: click.Parameter, value: str | None)
     if value is None or ctx.resilient_parsing:
         return value
     from engine.config import behaviour_of, unknown_line
-    from engine.errors import InputError, Rejection
+    from engine.errors import accepted
     from tui.cli.output import say
 
-    behaviour = behaviour_of(value)
-    if isinstance(behaviour, Rejection):
-        raise InputError(f"{param.opts[0]} {value}: {behaviour.message}")
+    accepted(behaviour_of(value), f"{param.opts[0]} {value}")
     stand_in = unknown_line(value)
     if stand_in:
         say(f"{param.opts[0]}: {stand_in}")
@@ -215,6 +214,13 @@ ascii_option = click.option(
     help="Only ASCII characters.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def form_options(command: _Command) -> _Command:
+    """Add the two forms of an answer; the command gets them as ``form``."""
+    return collected(command, "form", lambda given: Form(**given), json_option, ascii_option)
+
+
 fail_on_option = click.option(
     "--fail-on",
     type=click.Choice(["info", "warning", "error"]),

@@ -6,17 +6,20 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from engine.errors import DEBUG, InputError, Problem, fault_of_ours
+from msgspec import Struct
+
+from engine.errors import DEBUG, InputError, Problem, Rejection, accepted, fault_of_ours
 from engine.text import visible
-from tui.cli.exits import ClosedPipe
+from tui.cli.exits import FINE, ClosedPipe
 
 if TYPE_CHECKING:
     from tui.kit.themed_app import Hides
 
+A = TypeVar("A")
 SHOWN_PROBLEMS = 20
 LONGEST_SENTENCE: Final = 1_500
 """Characters on stderr; a name may have thousands, and the sentence around it is what counts."""
@@ -81,6 +84,29 @@ def write_page(lines: Iterable[str], *, ascii_only: bool) -> None:
 
     page = "\n".join(map(visible, lines))
     write_out(plain(page, ascii_only=ascii_only or not speaks_unicode()))
+
+
+def accepted_option(answer: A | Rejection) -> A:
+    """The answer. Raises ``InputError`` for a refusal, behind the option that it is about."""
+    return accepted(answer, f"--{answer.field.replace('_', '-')}" if isinstance(answer, Rejection) else "")
+
+
+class Form(Struct, frozen=True):
+    """How a command prints its answer: as JSON, else as a page, in ASCII where asked."""
+
+    as_json: bool
+    ascii_only: bool
+
+    def show(self, answer: object, lines: Iterable[str] | Callable[[], Iterable[str]], code: int = FINE) -> int:
+        """Print the document of the answer or its page, and return the exit code.
+
+        Either may be a function that makes it, which is called for what is printed alone.
+        """
+        if self.as_json:
+            write_out(json_text(answer() if callable(answer) else answer))
+        else:
+            write_page(lines() if callable(lines) else lines, ascii_only=self.ascii_only)
+        return code
 
 
 def say(sentence: str) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 from msgspec import Struct
 
-from engine.errors import InputError, Rejection
 from tui.cli.options import collected
+from tui.cli.output import accepted_option
 
 if TYPE_CHECKING:
     from engine.cluster.producers.state import ProducerPlan
@@ -124,10 +124,7 @@ class RoutingChoice(Struct, frozen=True):
         """The client and its hash. Raises ``InputError``."""
         from engine.routing.clients import key_routing
 
-        routing = key_routing(self.client or "java", self.hashing)
-        if isinstance(routing, Rejection):
-            raise InputError(f"--{routing.field}: {routing.message}")
-        return routing
+        return accepted_option(key_routing(self.client or "java", self.hashing))
 
 
 def routing_options(command: _Command) -> _Command:

@@ -17,7 +17,7 @@ from engine.cluster.keys.state import KEY_SETTINGS
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of, shown_places
 from engine.cluster.timeline import Timeline, navigate
 from engine.config import behaviour_of, ignored_setting, rebased
-from engine.errors import InputError, Rejection
+from engine.errors import InputError, Rejection, accepted
 from engine.input import head_of
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, SETTING_IGNORED, Opened
 from engine.text import listed, path_word, shell_line
@@ -95,16 +95,12 @@ def ignored_settings(state: ClusterState, what_if: WhatIf) -> list[str]:
 def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
     """The state with another release and other settings. Raises ``InputError``."""
     if what_if.pulsar is not None:
-        behaviour = behaviour_of(what_if.pulsar)
-        if isinstance(behaviour, Rejection):
-            raise InputError(f"--pulsar {what_if.pulsar}: {behaviour.message}")
+        behaviour = accepted(behaviour_of(what_if.pulsar), f"--pulsar {what_if.pulsar}")
         state = replace(
             state, release=behaviour.label, settings=rebased(state.settings, behaviour_in(state), behaviour)
         )
     for name, text in what_if.settings:
-        changed = state.settings.with_setting(name, text)
-        if isinstance(changed, Rejection):
-            raise InputError(f"--set {name}={text}: {changed.message}")
+        changed = accepted(state.settings.with_setting(name, text), f"--set {name}={text}")
         if state.producer_topics:
             from engine.cluster.producers.evolve import refolded_producers, with_flows
 
@@ -115,10 +111,7 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
     from engine.cluster.keys.subscriptions import restarts
 
     # All consumers connect again with the new settings, as after a restart of the broker.
-    events = restarts(state, state.settings, state.release)
-    if isinstance(events, Rejection):
-        raise InputError(f"these settings cannot be used: {events.message}")
-    for event in events:
+    for event in accepted(restarts(state, state.settings, state.release), "these settings cannot be used"):
         state = evolve(state, event)
     return state
 

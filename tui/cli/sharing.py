@@ -11,7 +11,7 @@ from msgspec import structs
 from engine.cluster.keys.state import KeySubscription, SharingMode, set_of
 from engine.cluster.state import behaviour_in, subscription_keys
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings, ignored_setting
-from engine.errors import InputError, Rejection
+from engine.errors import InputError, accepted
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.consistent_sticky import node_ranges
 from engine.keyshared.delivery_state import DeliveryState
@@ -27,7 +27,7 @@ from engine.views.reported.model import ReportedView
 from engine.views.reported.view import Reported, subject_of
 from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
 from tui.cli.options import WhatIf
-from tui.cli.output import say, say_problems
+from tui.cli.output import accepted_option, say, say_problems
 from tui.cli.producer_options import RoutingChoice
 from tui.cli.session import applied, session_of
 from tui.kit.session import Session
@@ -186,22 +186,16 @@ def _invented(choice: SharingChoice) -> Sharing:
     selector = assemble(consumers, broker_mode, settings, behaviour)
     if isinstance(selector, JoinRefused):
         raise InputError(f"{_option(choice)}: {_name(selector.consumer)} cannot join: {selector.rejection.message}")
-    if isinstance(selector, Rejection):
-        raise InputError(f"--{selector.field}: {selector.message}")
+    selector = accepted_option(selector)
     points = points if mode is SharingMode.CONSISTENT_STICKY else 0
     return Sharing(selector, mode, behaviour, "the command line", points)
 
 
 def _broker(choice: SharingChoice) -> tuple[ReleaseBehaviour, BrokerSettings]:
-    behaviour: ReleaseBehaviour | Rejection = CURRENT if choice.pulsar is None else behaviour_of(choice.pulsar)
-    if isinstance(behaviour, Rejection):
-        raise InputError(f"--pulsar {choice.pulsar}: {behaviour.message}")
+    behaviour = CURRENT if choice.pulsar is None else accepted(behaviour_of(choice.pulsar), f"--pulsar {choice.pulsar}")
     settings = default_settings(behaviour)
     for name, text in choice.settings:
-        changed = settings.with_setting(name, text)
-        if isinstance(changed, Rejection):
-            raise InputError(f"--set {name}={text}: {changed.message}")
-        settings = changed
+        settings = accepted(settings.with_setting(name, text), f"--set {name}={text}")
         ignored = ignored_setting(name, behaviour)
         if ignored:
             say(ignored)
@@ -214,9 +208,7 @@ def _consumers(choice: SharingChoice, mode: SharingMode, points: int) -> list[Co
         raise InputError(f"--ranges: consumers declare none in the mode {mode.value}; take --mode sticky")
     named = _named(choice, mode)
     if mode is SharingMode.CONSISTENT_STICKY:
-        ranges = node_ranges(points, max(len(named), 1))
-        if isinstance(ranges, Rejection):
-            raise InputError(f"--{ranges.field}: {ranges.message}")
+        ranges = accepted_option(node_ranges(points, max(len(named), 1)))
         named = [(name, tuple((piece.start, piece.end) for piece in ranges[at])) for at, (name, _) in enumerate(named)]
     return [
         Consumer(number, name, declared if mode.declares else None)

@@ -25,7 +25,7 @@ from engine.admin.snapshot import is_scenario
 from engine.admin.text import plain_json, raw_object
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.diagnosis.limits import NOT_MODELLED
-from engine.errors import InputError, Problem, Rejection, system_reason
+from engine.errors import InputError, Problem, Rejection, accepted, system_reason
 from engine.input import MAX_INPUT_BYTES, Intake, collected, head_of, size_text
 from engine.names import parse_topic_name
 from engine.scenarios.embedded import DEFAULT_SCENE, embedded_answers, embedded_default
@@ -87,9 +87,7 @@ def _overruled(snapshot: Snapshot, pairs: Iterable[tuple[str, str]], release: st
         if name not in NOT_MODELLED:
             behaviour = behaviour_of(snapshot.version) if snapshot.version is not None else CURRENT
             assumed = default_settings(CURRENT if isinstance(behaviour, Rejection) else behaviour)
-            settings = (snapshot.settings or assumed).with_setting(name, text)
-            if isinstance(settings, Rejection):
-                raise InputError(f"--set {name}={text}: {settings.message}")
+            settings = accepted((snapshot.settings or assumed).with_setting(name, text), f"--set {name}={text}")
             snapshot = structs.replace(snapshot, settings=settings)
         snapshot = structs.replace(snapshot, configuration={**snapshot.configuration, name: text.strip()})
     return snapshot

@@ -11,8 +11,8 @@ import click
 from engine.errors import InputError, system_reason
 from engine.text import counted, visible
 from tui.cli.exits import FAILED, FINE
-from tui.cli.options import ascii_option, json_option
-from tui.cli.output import json_text, write_out, write_page
+from tui.cli.options import form_options
+from tui.cli.output import Form, json_text
 from tui.cli.plain import Align, table
 from tui.cli.reports import JUNIT_MARK, SARIF_MARK, write_report
 from tui.kit.wording import percent, safe_name
@@ -73,9 +73,8 @@ _NAMED: Final = 3
 @click.argument("path", metavar="PLAN.toml")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML too.")
 @click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 too: the missed goals at their lines.")
-@json_option
-@ascii_option
-def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: bool, ascii_only: bool) -> int:
+@form_options
+def check_command(*, path: str, junit: str | None, sarif: str | None, form: Form) -> int:
     """Judge a planned state by its goals: topics, consumers, declared ranges, bundles, settings and release in a TOML
     file, with [subscriptions.goals] and [namespaces.goals] beside them. One line a goal.
 
@@ -117,11 +116,7 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
     if sarif is not None:
         sentences = {outcome: sentence(outcome) for outcome in judged.missed}
         write_report(sarif, json_text(sarif_document(judged, sentences, engine.__version__)), SARIF_MARK, "--sarif")
-    if as_json:
-        write_out(json_text(judged))
-    else:
-        write_page(check_lines(judged), ascii_only=ascii_only)
-    return FAILED if judged.missed else FINE
+    return form.show(judged, check_lines(judged), FAILED if judged.missed else FINE)
 
 
 def _bytes(path: str, most: int) -> bytes:

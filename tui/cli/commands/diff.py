@@ -13,8 +13,8 @@ from msgspec import structs
 from engine.errors import InputError
 from engine.names import refuse_namespace
 from tui.cli.limits import code_under, limits_of
-from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, max_input_option
-from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.options import FLAG, WhatIf, form_options, max_input_option
+from tui.cli.output import Form, say_problems
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
@@ -33,8 +33,7 @@ KINDS: Final = ("rule", "release", "step", "apply")
 @click.option("--as", "names", metavar="OLD=NEW", multiple=True, help="Compare namespace OLD of A with NEW of B.")
 @click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of text.")
 @max_input_option
-@json_option
-@ascii_option
+@form_options
 def diff_command(
     *,
     before: str,
@@ -45,8 +44,7 @@ def diff_command(
     names: tuple[str, ...],
     top: int,
     max_input: int,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
 ) -> int:
     """Compare A and B: settings that differ, consumers that came and left, and topics that change hands.
 
@@ -98,13 +96,9 @@ def diff_command(
     if are_dumps:
         then, now = (combined(side.seen) for side in sides)
         view = replace(view, reported=reported_between(then, now, subscription), namespaces=pairs)
-    if as_json:
-        write_out(json_text(view))
-    else:
-        from tui.cli.printers.differences import difference_lines
+    from tui.cli.printers.differences import difference_lines
 
-        write_page(difference_lines(view, top), ascii_only=ascii_only)
-    return code_under(wanted, view.sums)
+    return form.show(view, difference_lines(view, top), code_under(wanted, view.sums))
 
 
 def _named_pairs(texts: Iterable[str]) -> dict[str, str]:

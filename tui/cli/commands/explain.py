@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from engine.errors import accepted
 from tui.cli.exits import FINE
 from tui.cli.key_options import SharingChoice, sharing_options
-from tui.cli.options import ascii_option, json_option
-from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.options import form_options
+from tui.cli.output import Form, say_problems
 from tui.cli.producer_options import RoutingChoice, routing_options
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from engine.views.setting import SettingView
 from typing import TYPE_CHECKING, Final
 
-from engine.errors import InputError, Rejection
+from engine.errors import InputError
 from engine.text import path_word
 from tui.cli.commands.explain_bundle import explain_bundle
 from tui.cli.commands.explain_migration import explain_migration
@@ -44,15 +45,13 @@ if TYPE_CHECKING:
 @click.option("--sequence", metavar="N", type=int, help="The sequence id; counts for a message without a key.")
 @routing_options
 @sharing_options
-@json_option
-@ascii_option
+@form_options
 def explain_key(
     *,
     words: tuple[str, ...],
     routed: RoutingChoice,
     sharing: SharingChoice,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
     **given: Any,
 ) -> int:
     """Say why KEY goes to its consumer: bytes, hash, slot, owner, who inherits it, and what it waits for.
@@ -78,7 +77,7 @@ def explain_key(
     try:
         who = sharing_of(sharing, path)
     except InputError:
-        if key is None or not _explain_scalable(key, path, sharing, as_json=as_json, ascii_only=ascii_only):
+        if key is None or not _explain_scalable(key, path, sharing, form=form):
             raise
         return FINE
     sticky = sticky_key(metadata, who.behaviour)
@@ -86,18 +85,15 @@ def explain_key(
     explanation = explained(
         who.selector, sticky.data, draining=who.delivery.draining if who.delivery is not None else None
     )
-    if as_json:
-        from tui.cli.printers.key_answers import explained_document
+    from tui.cli.printers.key_answers import explained_document, explained_lines
 
-        write_out(json_text(explained_document(who, sticky, explanation, key_way)))
-    else:
-        from tui.cli.printers.key_answers import explained_lines
-
-        write_page(explained_lines(who, sticky, explanation, key_way), ascii_only=ascii_only)
-    return FINE
+    return form.show(
+        lambda: explained_document(who, sticky, explanation, key_way),
+        lambda: explained_lines(who, sticky, explanation, key_way),
+    )
 
 
-def _explain_scalable(key: str, path: str | None, sharing: SharingChoice, *, as_json: bool, ascii_only: bool) -> bool:
+def _explain_scalable(key: str, path: str | None, sharing: SharingChoice, *, form: Form) -> bool:
     """Print where a key of a scalable topic goes; return whether the answers have one. Raises ``InputError``."""
     from tui.cli.commands.scalable import shown_topic
     from tui.sources.answers import moments_of
@@ -111,14 +107,9 @@ def _explain_scalable(key: str, path: str | None, sharing: SharingChoice, *, as_
     if not any(moment.snapshot.scalable for moment in moments):
         return False
     view = shown_topic(moments, None, [key])
-    if as_json:
-        from engine.documents import document
+    from tui.cli.printers.scalable_page import key_lines
 
-        write_out(json_text(document(view)))
-    else:
-        from tui.cli.printers.scalable_page import key_lines
-
-        write_page(key_lines(view), ascii_only=ascii_only)
+    form.show(view, key_lines(view))
     return True
 
 
@@ -160,8 +151,7 @@ def _metadata(key: str | None, given: dict[str, Any]) -> EntryMetadata:
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--consumers", metavar="A,B,C", help="Instead of answers: a planned subscription with these consumers.")
 @click.option("--partitions", metavar="N", type=int, help="With --consumers: partitions of the planned topic (none).")
-@json_option
-@ascii_option
+@form_options
 @what_if_options
 def explain_topic(
     *,
@@ -169,8 +159,7 @@ def explain_topic(
     path: str | None,
     consumers: str | None,
     partitions: int | None,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
     what_if: WhatIf,
 ) -> int:
     """Say why TOPIC (a full name, a local name, or a part of one) goes to its active consumer, and not to the others.
@@ -204,7 +193,7 @@ def explain_topic(
     try:
         explanation = topic_or_turn(session, topic, what_if)
     except InputError:
-        if not _explain_unsubscribed(session, topic, as_json=as_json, ascii_only=ascii_only):
+        if not _explain_unsubscribed(session, topic, form=form):
             raise
         return FINE
     place = bundle = reported = None
@@ -218,18 +207,15 @@ def explain_topic(
         bundle = computed or reported_bundle(snapshot, name, namespace)
         place = whereabouts_of(snapshot, name, namespace, bundle) if bundle else None
         reported = partition_reported(snapshot, name, explanation.subscription)
-    if as_json:
-        from tui.cli.printers.explanation import explanation_document
+    from tui.cli.printers.explanation import explanation_document, explanation_lines
 
-        write_out(json_text(explanation_document(explanation, place, bundle, reported)))
-    else:
-        from tui.cli.printers.explanation import explanation_lines
-
-        write_page(explanation_lines(explanation, place, bundle, reported), ascii_only=ascii_only)
-    return FINE
+    return form.show(
+        lambda: explanation_document(explanation, place, bundle, reported),
+        lambda: explanation_lines(explanation, place, bundle, reported),
+    )
 
 
-def _explain_unsubscribed(session: Opened, topic: str, *, as_json: bool, ascii_only: bool) -> bool:
+def _explain_unsubscribed(session: Opened, topic: str, *, form: Form) -> bool:
     """Print where a topic without subscriptions is; return whether the answers have a topic of this name."""
     if not session.seen:
         return False
@@ -245,14 +231,12 @@ def _explain_unsubscribed(session: Opened, topic: str, *, as_json: bool, ascii_o
     namespace = snapshot.topics[name].namespace
     bundle = reported_bundle(snapshot, name, namespace)
     place = whereabouts_of(snapshot, name, namespace, bundle) if bundle else None
-    if as_json:
-        from tui.cli.printers.explanation import Unsubscribed, located
+    from tui.cli.printers.explanation import Unsubscribed, located, unsubscribed_lines
 
-        write_out(json_text(Unsubscribed(name, namespace, bundle, **located(place))))
-    else:
-        from tui.cli.printers.explanation import unsubscribed_lines
-
-        write_page(unsubscribed_lines(name, namespace, place, bundle), ascii_only=ascii_only)
+    form.show(
+        lambda: Unsubscribed(name, namespace, bundle, **located(place)),
+        lambda: unsubscribed_lines(name, namespace, place, bundle),
+    )
     return True
 
 
@@ -282,10 +266,7 @@ def topic_or_turn(opened: Opened, topic: str, what_if: WhatIf) -> TopicExplanati
         seen = subscriptions_seen(opened.seen)
         types = {row.type for row in seen if row.name == wanted}
         if types and types <= {SHARED, EXCLUSIVE}:
-            turn = explain_turn(seen, topic, wanted)
-            if isinstance(turn, Rejection):
-                raise InputError(turn.message)
-            return turn
+            return accepted(explain_turn(seen, topic, wanted))
     session = begin(opened, what_if)
     explanation = topic_explanation(session.timeline, session.subscription, topic)
     if isinstance(explanation, TopicExplanation):
@@ -311,9 +292,8 @@ _LABEL_CELLS: Final = 11
 @click.command("setting")
 @click.argument("name")
 @pulsar_option("The release whose default is meant, such as 4.0.7 or 2.11.")
-@json_option
-@ascii_option
-def explain_setting(*, name: str, pulsar: str | None, as_json: bool, ascii_only: bool) -> int:
+@form_options
+def explain_setting(*, name: str, pulsar: str | None, form: Form) -> int:
     """Say what the broker setting NAME does, what it is where nobody sets it, since when, and how brokers take it.
 
     Example: ringside explain setting activeConsumerFailoverConsistentHashing
@@ -321,17 +301,9 @@ def explain_setting(*, name: str, pulsar: str | None, as_json: bool, ascii_only:
     from engine.config import CURRENT, behaviour_of
     from engine.views.setting import setting_view
 
-    behaviour = CURRENT if pulsar is None else behaviour_of(pulsar)
-    if isinstance(behaviour, Rejection):
-        raise InputError(f"--pulsar {pulsar}: {behaviour.message}")
-    view = setting_view(name, behaviour)
-    if isinstance(view, Rejection):
-        raise InputError(view.message)
-    if as_json:
-        write_out(json_text(view))
-    else:
-        write_page(setting_lines(view), ascii_only=ascii_only)
-    return FINE
+    behaviour = accepted(CURRENT if pulsar is None else behaviour_of(pulsar), f"--pulsar {pulsar}")
+    view = accepted(setting_view(name, behaviour))
+    return form.show(view, lambda: setting_lines(view))
 
 
 def setting_lines(view: SettingView) -> list[str]:

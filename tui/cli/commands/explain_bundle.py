@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from engine.errors import InputError, Rejection
+from engine.errors import InputError, accepted
 from engine.text import counted, listed
-from tui.cli.exits import FINE
-from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
-from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.options import form_options, max_input_option, pulsar_option, setting_pairs
+from tui.cli.output import Form, say_problems
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.interruptions import anew_parts
 from tui.kit.wording import percent, quantity, safe_name
@@ -63,8 +62,7 @@ _REASONS: Final = {
 )  # fmt: skip
 @pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11.")
 @max_input_option
-@json_option
-@ascii_option
+@form_options
 def explain_bundle(
     *,
     bundle: str,
@@ -75,8 +73,7 @@ def explain_bundle(
     settings: tuple[tuple[str, str], ...],
     pulsar: str | None,
     max_input: int,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
 ) -> int:
     """Say for every broker whether it may own the bundle, or which filter excludes it, and what the strategy compares;
     and whether the bundle can stay where it is.
@@ -93,20 +90,15 @@ def explain_bundle(
     inputs, source = inputs_of(path, scene, max_input)
     given = brokers_input(inputs, pulsar, source)
     say_problems(given.problems)
-    view = brokers_view(given, BrokersQuestion(None, shedder, placement, settings, cycles=1))
-    if isinstance(view, Rejection):
-        raise InputError(view.message)
-    explanation = explained(view.ahead.start, _bundle_named(bundle, [load.bundles for load in inputs.loads]))
-    if isinstance(explanation, Rejection):
-        raise InputError(explanation.message)
+    view = accepted(brokers_view(given, BrokersQuestion(None, shedder, placement, settings, cycles=1)))
+    explanation = accepted(explained(view.ahead.start, _bundle_named(bundle, [load.bundles for load in inputs.loads])))
     interruption = inputs.interruptions.of(explanation.bundle)
-    if as_json:
-        from engine.views.brokers.document import bundle_document
+    from engine.views.brokers.document import bundle_document
 
-        write_out(json_text(bundle_document(explanation, interruption)))
-    else:
-        write_page(bundle_lines(explanation, view.ahead.start.settings, interruption), ascii_only=ascii_only)
-    return FINE
+    return form.show(
+        lambda: bundle_document(explanation, interruption),
+        lambda: bundle_lines(explanation, view.ahead.start.settings, interruption),
+    )
 
 
 def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engine.errors import InputError, Rejection
-from tui.cli.exits import FINE
+from engine.errors import InputError, accepted
 from tui.cli.key_options import KeyChoice, known_key_options
-from tui.cli.options import ascii_option, json_option, max_input_option
-from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.options import form_options, max_input_option
+from tui.cli.output import Form, say_problems
 from tui.cli.plain import wrapped
 from tui.cli.producer_options import RoutingChoice, routing_options
 
@@ -28,8 +27,7 @@ _LABEL_CELLS = 12
 @routing_options
 @known_key_options
 @max_input_option
-@json_option
-@ascii_option
+@form_options
 def explain_migration(
     *,
     topic: str,
@@ -37,8 +35,7 @@ def explain_migration(
     routed: RoutingChoice,
     known: KeyChoice,
     max_input: int,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
 ) -> int:
     """Say what becomes of TOPIC, a classic one, once a broker of Pulsar 5 has migrated it to a scalable topic.
 
@@ -47,23 +44,14 @@ def explain_migration(
 
     Example: ringside explain migration orders answers/ --key order-17
     """
-    from engine.documents import document
     from engine.routing.clients import key_routing
     from engine.views.scalable.migration import migration_view
     from tui.cli.key_options import known_keys
 
-    routing = key_routing(routed.client or "java", routed.hashing)
-    if isinstance(routing, Rejection):
-        raise InputError(routing.message)
+    routing = accepted(key_routing(routed.client or "java", routed.hashing))
     before = _classic_topic(topic, path, routed.partitions, max_input)
-    view = migration_view(before, known_keys(known), routing)
-    if isinstance(view, Rejection):
-        raise InputError(view.message)
-    if as_json:
-        write_out(json_text(document(view)))
-    else:
-        write_page(_lines(view), ascii_only=ascii_only)
-    return FINE
+    view = accepted(migration_view(before, known_keys(known), routing))
+    return form.show(view, _lines(view))
 
 
 def _classic_topic(topic: str, path: str | None, partitions: int | None, limit_bytes: int) -> ClassicTopic:
@@ -77,9 +65,7 @@ def _classic_topic(topic: str, path: str | None, partitions: int | None, limit_b
     if path is None:
         if partitions is None:
             raise click.UsageError("answers of brokers show the topic's partitions; without them give --partitions N")
-        name = parse_topic_name(topic)
-        if isinstance(name, Rejection):
-            raise InputError(name.message)
+        name = accepted(parse_topic_name(topic))
         return ClassicTopic(str(name), partitions, None, ())
     if partitions is not None:
         raise click.UsageError("--partitions is for a topic without answers of brokers")

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import click
 from msgspec.structs import replace
 
-from engine.errors import InputError, Rejection
+from engine.errors import InputError, Rejection, accepted
 from engine.text import counted
-from tui.cli.exits import FINE
-from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
+from tui.cli.options import WhatIf, form_options, what_if_options
+from tui.cli.output import Form, say, say_problems, speaks_unicode
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import BUSIEST, bytes_per_sec, in_out_rate, safe_name
 
@@ -75,8 +74,7 @@ _TREES: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
     "--rule", type=click.Choice(["merged", "proposed"]), default="merged", show_default=True,
     help="With --curve: the rule as merged, or as first proposed (no Pulsar has that one).",
 )  # fmt: skip
-@json_option
-@ascii_option
+@form_options
 @what_if_options
 def forecast_command(
     *,
@@ -88,8 +86,7 @@ def forecast_command(
     growth: float,
     bundle: str | None,
     rule: FlowRule,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
     what_if: WhatIf,
 ) -> int:
     """Forecast the automatic splits of a namespace: the next one with reason and time, and K cycles of each algorithm.
@@ -110,7 +107,7 @@ def forecast_command(
     rest, intervals = _intervals(what_if.settings)
     session = answers_of(path, replace(what_if, settings=rest))
     if bundle is not None:
-        return _show_curve(bundle, session, namespace, rule, as_json=as_json, ascii_only=ascii_only)
+        return _show_curve(bundle, session, namespace, rule, form=form)
     state = session.timeline.state
     view = balance_view(
         state,
@@ -121,35 +118,22 @@ def forecast_command(
         raise InputError(f"{_option(view.field)}: {view.message}")
     say_problems(session.problems)
     say_rejections(view.problems, view.bad_topics)
-    if as_json:
-        from engine.views.bundles.document import balance_document
+    from engine.views.bundles.document import balance_document
 
-        write_out(json_text(balance_document(view)))
-    else:
-        write_page(forecast_lines(view), ascii_only=ascii_only)
-    return FINE
+    return form.show(lambda: balance_document(view), lambda: forecast_lines(view))
 
 
-def _show_curve(
-    bundle: str, session: Session, namespace: str | None, rule: FlowRule, *, as_json: bool, ascii_only: bool
-) -> int:
+def _show_curve(bundle: str, session: Session, namespace: str | None, rule: FlowRule, *, form: Form) -> int:
+    from engine.views.bundles.document import CurveDocument
     from engine.views.bundles.view import curve_of
     from tui.cli.session import bundle_named
 
     owner, range_text = bundle_named(bundle, namespace, session.timeline)
-    curve = curve_of(session.timeline.state, owner, range_text, rule)
-    if isinstance(curve, Rejection):
-        raise InputError(f"{bundle}: {curve.message}")
+    curve = accepted(curve_of(session.timeline.state, owner, range_text, rule), bundle)
     say_problems(session.problems)
     say_rejections(curve.problems, curve.bad_topics)
-    if as_json:
-        from engine.views.bundles.document import CurveDocument
-
-        write_out(json_text(CurveDocument(owner, curve)))
-    else:
-        only_ascii = ascii_only or not speaks_unicode()
-        write_page(curve_lines(owner, curve, ascii_only=only_ascii), ascii_only=only_ascii)
-    return FINE
+    only_ascii = form.ascii_only or not speaks_unicode()
+    return form.show(CurveDocument(owner, curve), lambda: curve_lines(owner, curve, ascii_only=only_ascii))
 
 
 def say_rejections(problems: Sequence[Rejection], bad_topics: int) -> None:

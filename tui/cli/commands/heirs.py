@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from engine.errors import InputError, Rejection
+from engine.errors import InputError, Rejection, accepted
 from engine.text import counted
-from tui.cli.exits import FINE
-from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.options import WhatIf, form_options, what_if_options
+from tui.cli.output import Form, say_problems
 from tui.cli.plain import Align, nearest, table, wrapped
 from tui.kit.wording import (
     BUSIEST,
@@ -47,8 +46,7 @@ _CHANCES_NAMED: Final = 3
 @click.option("--brokers", "every_broker", is_flag=True, help="Every single failure of a broker, the worst first.")
 @click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of text.")
 @what_if_options
-@json_option
-@ascii_option
+@form_options
 def heirs_command(
     *,
     words: tuple[str, ...],
@@ -57,8 +55,7 @@ def heirs_command(
     every_broker: bool,
     top: int,
     what_if: WhatIf,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
 ) -> int:
     """Say who inherits what when CONSUMER leaves, topic by topic, and the shares after; several go all at once.
 
@@ -77,34 +74,20 @@ def heirs_command(
     if brokers or every_broker:
         if every or names:
             raise click.UsageError("--broker and --brokers are about brokers; leave --all and the consumers out")
-        return _of_brokers(path, brokers, what_if, top, as_json=as_json, ascii_only=ascii_only)
+        return _of_brokers(path, brokers, what_if, top, form=form)
     if every and names:
         raise click.UsageError("--all is about every consumer; leave it or the names out")
     session = session_of(path, what_if)
     say_problems(session.problems)
     state, key = session.timeline.state, subscription_key(session)
     if names:
-        view = heirs_view(state, key, _ids(session, key, names))
-        if isinstance(view, Rejection):
-            raise InputError(view.message)
-        if as_json:
-            write_out(json_text(heirs_document(view)))
-        else:
-            write_page(heirs_lines(view, top), ascii_only=ascii_only)
-        return FINE
-    losses = losses_view(state, key)
-    if isinstance(losses, Rejection):
-        raise InputError(losses.message)
-    if as_json:
-        write_out(json_text(losses_document(losses)))
-    else:
-        write_page(losses_lines(losses, top), ascii_only=ascii_only)
-    return FINE
+        view = accepted(heirs_view(state, key, _ids(session, key, names)))
+        return form.show(lambda: heirs_document(view), heirs_lines(view, top))
+    losses = accepted(losses_view(state, key))
+    return form.show(lambda: losses_document(losses), losses_lines(losses, top))
 
 
-def _of_brokers(
-    path: str | None, gone: tuple[str, ...], what_if: WhatIf, top: int, *, as_json: bool, ascii_only: bool
-) -> int:
+def _of_brokers(path: str | None, gone: tuple[str, ...], what_if: WhatIf, top: int, *, form: Form) -> int:
     """The losses of the named brokers, else of each single broker."""
     from engine.views.brokers.heirs import (
         BrokerHeirsDocument,
@@ -128,15 +111,9 @@ def _of_brokers(
             raise InputError(f"--broker: {view.message}" if view.field == "broker" else view.message)
         document, lines = broker_heirs_document(view), broker_heirs_lines(view, top)
     else:
-        losses = broker_losses(given, question)
-        if isinstance(losses, Rejection):
-            raise InputError(losses.message)
+        losses = accepted(broker_losses(given, question))
         document, lines = BrokerHeirsDocument(losses=losses), broker_losses_lines(losses, top)
-    if as_json:
-        write_out(json_text(document))
-    else:
-        write_page(lines, ascii_only=ascii_only)
-    return FINE
+    return form.show(document, lines)
 
 
 def _path_and_names(words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:

@@ -8,10 +8,9 @@ import click
 
 from engine.errors import InputError
 from engine.keyshared.model import Consumer
-from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, SharingChoice, known_key_options, sharing_options
-from tui.cli.options import ascii_option, json_option
-from tui.cli.output import json_text, write_out, write_page
+from tui.cli.options import form_options
+from tui.cli.output import Form
 from tui.cli.plain import nearest
 from tui.cli.producer_options import RoutingChoice, routing_options
 
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 @routing_options
 @sharing_options
 @known_key_options
-@json_option
-@ascii_option
+@form_options
 def keys_command(
     *,
     path: str | None,
@@ -38,8 +36,7 @@ def keys_command(
     routed: RoutingChoice,
     sharing: SharingChoice,
     known: KeyChoice,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
 ) -> int:
     """Say exactly which slots, and which of the known keys, the consumers of a Key_Shared subscription have.
 
@@ -69,19 +66,13 @@ def keys_command(
         if routed.named is not None and partition is None:
             raise click.UsageError(f"{routed.named} is about all consumers; leave out --of")
         owned = owned_by(who, _consumer_named(who, consumer), counts)
-        if as_json:
-            write_out(json_text(printer.owned_document(who, owned)))
-        else:
-            write_page(printer.owned_lines(who, owned), ascii_only=ascii_only)
-        return FINE
+        return form.show(lambda: printer.owned_document(who, owned), lambda: printer.owned_lines(who, owned))
     from engine.keyshared.luck import luck_of
 
     luck, partitions = luck_of(who.selector, counts), spread_of(who, routed, all_counts)
-    if as_json:
-        write_out(json_text(printer.spread_document(who, luck, partitions)))
-    else:
-        write_page(printer.spread_lines(who, luck, partitions), ascii_only=ascii_only)
-    return FINE
+    return form.show(
+        lambda: printer.spread_document(who, luck, partitions), lambda: printer.spread_lines(who, luck, partitions)
+    )
 
 
 def _consumer_named(who: Sharing, wanted: str) -> Consumer:

@@ -16,14 +16,13 @@ from tui.cli.exits import FAILED, FINE
 from tui.cli.options import (
     FLAG,
     WhatIf,
-    ascii_option,
     fail_on_option,
-    json_option,
+    form_options,
     max_input_option,
     pulsar_option,
     setting_option,
 )
-from tui.cli.output import json_text, say, say_problems, write_out, write_page
+from tui.cli.output import Form, say, say_problems
 from tui.cli.plain import nearest
 from tui.sources.nearby import STANDARD_INPUT, missing
 
@@ -67,11 +66,10 @@ class _Checked:
 @click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false.")
 @setting_option
 @pulsar_option("Judge by the rules of this Pulsar version.")
-@json_option
-@ascii_option
+@form_options
 @cluster_options(namespace=False, topic=False, settings=False)
 def lint_command(
-    *, words: tuple[str, ...], fail_on: str, rule_ids: tuple[str, ...], lists: bool, as_json: bool, **given: Any
+    *, words: tuple[str, ...], fail_on: str, rule_ids: tuple[str, ...], lists: bool, form: Form, **given: Any
 ) -> int:
     """Look for defects: in the answers of brokers in FOLDER or FILE, a saved session, or a list of consumer names.
 
@@ -96,20 +94,15 @@ def lint_command(
         raise InputError(f"--rule: {rules.message} (--list shows all)")
     if lists:
         named = [rule for rule in (*ALL_RULES, *CAUSE_RULES) if not rule_ids or rule.id in rule_ids]
-        if as_json:
-            write_out(json_text(printer.rules_document(named)))
-        else:
-            write_page(printer.rule_lines(named), ascii_only=given["ascii_only"])
-        return FINE
+        return form.show(printer.rules_document(named), printer.rule_lines(named))
     checked = _checked(words, rules, {**given, "causes": rule_ids or None})
     say_problems(checked.problems)
     worst = severity_of(fail_on)
-    if as_json:
-        document = printer.lint_document(checked.source, checked.findings, checked.problems, fail_on=worst)
-        write_out(json_text(document))
-    else:
-        write_page(printer.lint_lines(checked.source, checked.findings), ascii_only=given["ascii_only"])
-    return FAILED if any(finding.severity >= worst for finding in checked.findings) else FINE
+    return form.show(
+        lambda: printer.lint_document(checked.source, checked.findings, checked.problems, fail_on=worst),
+        printer.lint_lines(checked.source, checked.findings),
+        FAILED if any(finding.severity >= worst for finding in checked.findings) else FINE,
+    )
 
 
 def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _Checked:

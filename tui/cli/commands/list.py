@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from engine.errors import InputError, RingsideError
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.exits import FINE, UNREACHABLE, USAGE
-from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import json_text, say, say_problems, write_out, write_page
+from tui.cli.options import WhatIf, form_options, what_if_options
+from tui.cli.output import Form, say, say_problems, write_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 @click.option("--filter", "words", metavar="WORDS", default="", help='Only rows that fit: "orders idle>2 type=key".')
 @click.option("--sort", metavar="COLUMN", help="Sort by a column, numbers with the largest first.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
-@json_option
-@ascii_option
+@form_options
 @what_if_options
 @cluster_options(topic=False, settings=False)
 def list_command(
@@ -37,8 +36,7 @@ def list_command(
     words: str,
     sort: str | None,
     as_csv: bool,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
     what_if: WhatIf,
     cluster: ClusterChoice,
 ) -> int:
@@ -54,7 +52,6 @@ def list_command(
     Example: ringside list dump/ --filter "idle>0 backlog>1000" --sort backlog
     """
     from engine.answer import column_meant, filter_of, sortable_columns
-    from engine.documents import document
     from engine.views.listing import ListedRow
     from tui.kit.columns import Order, places_in_order
     from tui.kit.declared import sorted_by
@@ -71,13 +68,11 @@ def list_command(
             raise InputError(f"--sort: there is no column {sort!r}; there are {known}")
         order = Order(column.name, descending=column.kind.is_number)
         rows = [rows[at] for at in places_in_order(rows, order, sorted_by(ListedRow))]
-    if as_json:
-        write_out(json_text(document(replace(listing, rows=tuple(rows)))))
-    elif as_csv:
+    if as_csv:
         write_out(_csv(rows))
-    else:
-        write_page(page_lines(replace(listing, rows=tuple(rows))), ascii_only=ascii_only)
-    return code
+        return code
+    listing = replace(listing, rows=tuple(rows))
+    return form.show(listing, lambda: page_lines(listing), code)
 
 
 def page_lines(listing: Listing) -> list[str]:

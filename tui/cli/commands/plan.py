@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from engine.errors import InputError, Rejection
 from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE
 from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan, plan_scaling
 from engine.text import counted, shell_line
-from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options, points_option
-from tui.cli.options import ascii_option, json_option
-from tui.cli.output import json_text, write_out, write_page
+from tui.cli.options import form_options
+from tui.cli.output import Form, accepted_option
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import percent, safe_name
 
@@ -49,8 +47,7 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 )
 @known_key_options
 @click.option("--all", "every", is_flag=True, help="Every range and every key, however many there are.")
-@json_option
-@ascii_option
+@form_options
 def plan_command(
     *,
     points: int,
@@ -59,8 +56,7 @@ def plan_command(
     leaving: tuple[int, ...] | None,
     known: KeyChoice,
     every: bool,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
 ) -> int:
     """Say step by step how --nodes nodes with consistent sticky ranges become --to nodes.
 
@@ -72,16 +68,10 @@ def plan_command(
     """
     from tui.cli.key_options import known_keys
 
-    plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving)
-    if isinstance(plan, Rejection):
-        raise InputError(f"--{plan.field}: {plan.message}")
-    if every and as_json:
+    plan = accepted_option(plan_scaling(points, nodes, after, known_keys(known), leaving=leaving))
+    if every and form.as_json:
         raise click.UsageError("--json has everything already; leave --all out")
-    if as_json:
-        write_out(json_text(plan))
-    else:
-        write_page(plan_lines(plan, every=every), ascii_only=ascii_only)
-    return FINE
+    return form.show(plan, lambda: plan_lines(plan, every=every))
 
 
 def plan_lines(plan: ScalingPlan, *, every: bool = False) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import click
@@ -18,8 +17,8 @@ from engine.keyshared.model import RANGE_SIZE
 from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options, points_option
-from tui.cli.options import ascii_option, json_option
-from tui.cli.output import json_rows, say, write_out, write_page
+from tui.cli.options import form_options
+from tui.cli.output import Form, accepted_option, json_rows, say, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import percent, safe_name
 
@@ -58,15 +57,6 @@ class RangesDocument(Struct, frozen=True):
     nodes: Annotated[tuple[DeclaredByNode, ...], about("The nodes that were asked for.")]
 
 
-@dataclass(frozen=True, slots=True)
-class _Output:
-    """How the answer is printed: as client code, as JSON, or as a page."""
-
-    code: str | None
-    as_json: bool
-    ascii_only: bool
-
-
 @click.command("ranges")
 @points_option
 @click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")
@@ -74,8 +64,7 @@ class _Output:
 @known_key_options
 @click.option("--size", metavar="N", type=int, help="Known keys of each node (default: as few as it takes).")
 @click.option("--code", type=click.Choice(["java"]), help="As the client of this language takes them.")
-@json_option
-@ascii_option
+@form_options
 def ranges_command(
     *,
     points: int,
@@ -84,8 +73,7 @@ def ranges_command(
     known: KeyChoice,
     size: int | None,
     code: str | None,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
 ) -> int:
     """Print consistent sticky ranges: what each of --nodes nodes declares, so that all agree without coordination.
 
@@ -96,59 +84,55 @@ def ranges_command(
 
     Example: ringside ranges --nodes 4 --points 4
     """
-    if code is not None and as_json:
+    if code is not None and form.as_json:
         raise click.UsageError("--code and --json are two forms of one answer; choose one of them")
-    output = _Output(code, as_json, ascii_only)
     if not known.named:
         if size is not None:
             raise click.UsageError("--size: it says how many known keys a node has; name keys with --keys FILE")
-        return _consistent(points, nodes, node, output)
+        return _consistent(points, nodes, node, code, form)
     if click.get_current_context().get_parameter_source("points") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--points: slots of known keys are not made of points; leave it out")
-    return _of_known_keys(known, size, nodes, node, output)
+    return _of_known_keys(known, size, nodes, node, code=code, form=form)
 
 
-def _consistent(points: int, nodes: int, node: int | None, output: _Output) -> int:
+def _consistent(points: int, nodes: int, node: int | None, code: str | None, form: Form) -> int:
     from engine.keyshared.consistent_sticky import node_ranges, ranges_of_node
 
-    every = node_ranges(points, nodes)
-    refusal = every if isinstance(every, Rejection) else ranges_of_node(points, nodes, node or 0)
-    if isinstance(every, Rejection) or isinstance(refusal, Rejection):
-        assert isinstance(refusal, Rejection)
-        raise InputError(f"--{refusal.field}: {refusal.message}")
+    every = accepted_option(node_ranges(points, nodes))
+    accepted_option(ranges_of_node(points, nodes, node or 0))
     if nodes > RANGE_SIZE:
         raise InputError(
             f"--nodes: {nodes:,} nodes cannot all join: there are {RANGE_SIZE:,} slots, one at least for each"
         )
     wanted = range(nodes) if node is None else range(node, node + 1)
-    if output.as_json:
+    if form.as_json:
         _write_json(DeclaredByNode(node_index, _ends(every[node_index])) for node_index in wanted)
-    elif output.code is not None:
+    elif code is not None:
         write_out("\n".join(code_lines(every, wanted, f"{counted(points, 'point')} each")))
     else:
-        write_page(range_lines(points, every, wanted), ascii_only=output.ascii_only)
+        write_page(range_lines(points, every, wanted), ascii_only=form.ascii_only)
     _say_idle(every, wanted, "no range, since other nodes have all its points; it cannot join")
     return FINE
 
 
-def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | None, output: _Output) -> int:
+def _of_known_keys(
+    known: KeyChoice, size: int | None, nodes: int, node: int | None, *, code: str | None, form: Form
+) -> int:
     from engine.keyshared.consistent_sticky import known_key_ranges
     from tui.cli.key_options import known_keys
 
-    split: KnownKeyRanges | Rejection = known_key_ranges(tuple(known_keys(known)), nodes, size)
-    if isinstance(split, Rejection):
-        raise InputError(f"--{split.field}: {split.message}")
+    split = accepted_option(known_key_ranges(tuple(known_keys(known)), nodes, size))
     if node is not None and not 0 <= node < nodes:
         raise InputError(f"--node: there is no node {node} among {nodes}; indices go from 0 to {nodes - 1}")
     wanted = range(nodes) if node is None else range(node, node + 1)
 
-    if output.as_json:
+    if form.as_json:
         keys = {each: tuple(map(text_of_key, split.keys[each])) for each in wanted}
         _write_json(DeclaredByNode(each, _ends(split.ranges[each]), keys[each]) for each in wanted)
-    elif output.code is not None:
+    elif code is not None:
         write_out("\n".join(code_lines(split.ranges, wanted, f"{counted(split.size, 'known key')} each")))
     else:
-        write_page(known_key_lines(split, wanted), ascii_only=output.ascii_only)
+        write_page(known_key_lines(split, wanted), ascii_only=form.ascii_only)
     for warning in known_key_warnings(split):
         say(warning)
     _say_idle(split.ranges, wanted, "no key is left for it; it cannot join")

@@ -8,10 +8,9 @@ import click
 
 from engine.errors import InputError, Rejection
 from engine.text import counted, listed
-from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options
-from tui.cli.options import as_typed, ascii_option, json_option
-from tui.cli.output import json_text, write_out, write_page
+from tui.cli.options import as_typed, form_options
+from tui.cli.output import Form
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.key_answers import other_clients
 from tui.cli.producer_options import client_option, limit_above_option, partial_option, router_of, router_option
@@ -40,8 +39,7 @@ _KEY_CELLS: Final = 30
 @click.option("--batching", type=click.Choice(["on", "off"]), help="Batching (the client's default).")
 @click.option("--now", "now_ms", metavar="MS", type=int, default=0, show_default=True, help="The clock, for batching.")
 @click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For what a client draws at random.")
-@json_option
-@ascii_option
+@form_options
 def explain_route(
     *,
     key: str | None,
@@ -55,8 +53,7 @@ def explain_route(
     batching: str | None,
     now_ms: int,
     seed: int,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
 ) -> int:
     """Say to which of N partitions a message with KEY goes, and why: bytes, hash, remainder.
 
@@ -83,20 +80,15 @@ def explain_route(
     if isinstance(answer, Rejection):
         raise InputError(as_typed(str(answer)))
 
-    if as_json:
-        write_out(json_text(answer))
-    else:
-        write_page(route_lines(answer), ascii_only=ascii_only)
-    return FINE
+    return form.show(answer, lambda: route_lines(answer))
 
 
 @click.command("partitions")
 @click.option("--from", "before", metavar="N", type=int, required=True, help="How many partitions there are.")
 @click.option("--to", "after", metavar="N", type=int, help="How many there will be (default: as many).")
 @known_key_options
-@json_option
-@ascii_option
-def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_json: bool, ascii_only: bool) -> int:
+@form_options
+def partitions_command(*, before: int, after: int | None, known: KeyChoice, form: Form) -> int:
     """Say which keys go to another partition when a topic grows, with each client's hash.
 
     Without --to nothing grows, and only the clients are compared. Without keys it says what to expect of random ones.
@@ -112,11 +104,7 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
     if isinstance(growth, Rejection):
         option = "--to" if after is not None and growth.error == "NotSupportedException" else "--from"
         raise InputError(f"{option}: {growth.message}")
-    if as_json:
-        write_out(json_text(growth))
-    else:
-        write_page(growth_lines(growth), ascii_only=ascii_only)
-    return FINE
+    return form.show(growth, lambda: growth_lines(growth))
 
 
 def _key(text: str | None) -> str | bytes | None:

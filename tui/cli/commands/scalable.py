@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engine.errors import InputError, Rejection
-from tui.cli.options import ascii_option, json_option, max_input_option, setting_option, topic_option
-from tui.cli.output import json_text, say, say_problems, write_out, write_page
+from engine.errors import InputError, Rejection, accepted
+from engine.views.scalable.figures import FiguresDocument, TopicFigures
+from tui.cli.options import form_options, max_input_option, setting_option, topic_option
+from tui.cli.output import Form, say, say_problems
+from tui.cli.plain import table
+from tui.kit.declared import aligns, page_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engine.admin.moments import Moment
-    from engine.views.scalable.figures import TopicFigures
     from engine.views.scalable.model import ScalableView
 
 
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
 @topic_option
 @setting_option
 @max_input_option
-@json_option
-@ascii_option
+@form_options
 def scalable_command(
     *,
     path: str,
@@ -39,8 +40,7 @@ def scalable_command(
     about: str | None,
     settings: tuple[tuple[str, str], ...],
     max_input: int,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
 ) -> int:
     """Say who has which segment of a scalable topic of Pulsar 5 (topic://), as printed and as computed.
 
@@ -64,18 +64,12 @@ def scalable_command(
     say_problems(tuple(problem for moment in moments for problem in moment.snapshot.problems))
     if lists_all:
         rows = _all_figures(moments)
-        _print_all(rows, as_json=as_json, ascii_only=ascii_only)
-        return max(code_under(limits, row, of=row.topic) for row in rows)
+        code = max(code_under(limits, row, of=row.topic) for row in rows)
+        return form.show(FiguresDocument(rows), table(page_rows(rows, TopicFigures), aligns(rows, TopicFigures)), code)
     view = shown_topic(moments, name, keys)
-    if as_json:
-        from engine.documents import document
+    from tui.cli.printers.scalable_page import scalable_lines
 
-        write_out(json_text(document(view)))
-    else:
-        from tui.cli.printers.scalable_page import scalable_lines
-
-        write_page(scalable_lines(view), ascii_only=ascii_only)
-    return code_under(limits, figures_of(view))
+    return form.show(view, scalable_lines(view), code_under(limits, figures_of(view)))
 
 
 def _all_figures(moments: Sequence[Moment]) -> Sequence[TopicFigures]:
@@ -94,17 +88,6 @@ def _all_figures(moments: Sequence[Moment]) -> Sequence[TopicFigures]:
     return worst_first(figures_of(view) for view in views.values() if not isinstance(view, Rejection))
 
 
-def _print_all(rows: Sequence[TopicFigures], *, as_json: bool, ascii_only: bool) -> None:
-    from engine.views.scalable.figures import FiguresDocument, TopicFigures
-    from tui.cli.plain import table
-    from tui.kit.declared import aligns, page_rows
-
-    if as_json:
-        write_out(json_text(FiguresDocument(rows)))
-    else:
-        write_page(table(page_rows(rows, TopicFigures), aligns(rows, TopicFigures)), ascii_only=ascii_only)
-
-
 def shown_topic(moments: Sequence[Moment], name: str | None, keys: Sequence[str]) -> ScalableView:
     """The only scalable topic of the answers, or the one that is named, at its last moment. Raises ``InputError``."""
     from engine.views.scalable.view import last_views
@@ -113,9 +96,7 @@ def shown_topic(moments: Sequence[Moment], name: str | None, keys: Sequence[str]
     if not topics:
         raise _without_topics(moments)
     (view,) = last_views(moments, (_chosen(topics, name),), keys).values()
-    if isinstance(view, Rejection):
-        raise InputError(view.message)
-    return view
+    return accepted(view)
 
 
 def _without_topics(moments: Sequence[Moment]) -> InputError:

@@ -11,9 +11,8 @@ import click
 
 from engine.errors import InputError
 from engine.text import counted, visible
-from tui.cli.exits import FINE
-from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import json_text, write_out, write_page
+from tui.cli.options import WhatIf, form_options, what_if_options
+from tui.cli.output import Form
 from tui.cli.plain import Align, nearest, table, wrapped
 from tui.kit.wording import bytes_per_sec, in_out_rate, percent, quantity, safe_name
 
@@ -35,8 +34,7 @@ _HEADING: Final = ("bundle", "topics", "in+out/s", "B/s", "of rate")
 @click.option("--algorithm", metavar="NAME", help="Show this one only.")
 @click.option("--positions", metavar="N,N", help="For specified_positions_divide: hash values, decimal or 0x.")
 @click.option("--namespace", metavar="NAME", help="tenant/namespace; needed where there are several.")
-@json_option
-@ascii_option
+@form_options
 @what_if_options
 def split_command(
     *,
@@ -45,8 +43,7 @@ def split_command(
     algorithm: str | None,
     positions: str | None,
     namespace: str | None,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
     what_if: WhatIf,
 ) -> int:
     """Show where each algorithm would cut BUNDLE, what is on either side, and the request that does it.
@@ -71,11 +68,7 @@ def split_command(
         if algorithm not in known:
             raise InputError(f"--algorithm {algorithm}: not known; known: {', '.join(dict.fromkeys(known))}")
         view = replace(view, options=tuple(shown for shown in view.options if shown.algorithm == algorithm))
-    if as_json:
-        write_out(json_text(view))
-    else:
-        write_page(split_lines(view), ascii_only=ascii_only)
-    return FINE
+    return form.show(view, lambda: split_lines(view))
 
 
 def _bundle(text: str, namespace: str | None, timeline: Timeline) -> tuple[str, str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from engine.config import FLAG
-from engine.errors import InputError, Rejection
+from engine.errors import InputError, accepted
 from engine.text import counted
 from tui.cli.exits import FAILED, FINE
-from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.options import WhatIf, form_options, what_if_options
+from tui.cli.output import Form, accepted_option, say_problems
 from tui.cli.plain import Align, nearest, table, wrapped
 from tui.kit.wording import percent, quantity, safe_name
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from engine.cluster.state import ClusterState, Subscription
     from engine.compare.names import Fit, RingKind, Work
     from engine.compare.sizes import Size, Sizing
+    from engine.compare.suggestion import SuggestedKind
     from engine.compare.verdict import Goal, SuggestionKind, Verdict
     from engine.config import BrokerSettings
 
@@ -88,8 +90,7 @@ _path = click.argument("path", metavar="[FILE | FOLDER]", required=False)
 @_seed
 @_goal_options
 @what_if_options
-@json_option
-@ascii_option
+@form_options
 def suggest_names(
     *,
     path: str | None,
@@ -97,8 +98,7 @@ def suggest_names(
     helm: bool,
     seed: int,
     what_if: WhatIf,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
     **how: Any,
 ) -> int:
     """Suggest consumer names: the given ones with suffixes, so that the ring is as even as --max-over-mean asks.
@@ -136,36 +136,33 @@ def suggest_names(
         work = _work(state, subscription, by=how["by"])
         fitted_to = f"{len(work.hash):,} partitions of {subscription.key}"
     survive = how["survive"] == 1
-    fit = fit_names(
-        given, work, seed=seed, goal=how["ratio"] if _is_given("ratio") else 1.0, survive=survive, ring=ring
+    fit = accepted(
+        fit_names(given, work, seed=seed, goal=how["ratio"] if _is_given("ratio") else 1.0, survive=survive, ring=ring)
     )
-    if isinstance(fit, Rejection):
-        raise InputError(fit.message)
-    if as_json:
-        write_out(json_text(names_document(fit, fitted_to=fitted_to, seed=seed)))
-    elif helm:
-        write_page(helm_lines(fit), ascii_only=ascii_only)
-    else:
-        lines = [*names_lines(fit, fitted_to, survive=survive), *_without_ring(state, by_keys=by_keys)]
-        write_page(lines, ascii_only=ascii_only)
     met = fit.after.now <= how["ratio"] and (not survive or fit.after.after_loss <= how["ratio"])
-    return FINE if met else FAILED
+    page = names_lines(fit, fitted_to, survive=survive), _without_ring(state, by_keys=by_keys)
+    return form.show(
+        names_document(fit, fitted_to=fitted_to, seed=seed),
+        helm_lines(fit) if helm else chain.from_iterable(page),
+        FINE if met else FAILED,
+    )
 
 
 def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
-    from engine.compare.suggestion import sizing_document, sizing_for
+    from engine.compare.suggestion import sizing_for
     from engine.compare.verdict import Goal
 
     state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
-    sizing = sizing_for(state, key, kind, goal, up_to=up_to, seed=how["seed"])
-    if isinstance(sizing, Rejection):
-        raise InputError(sizing.message)
-    if how["as_json"]:
-        write_out(json_text(sizing_document(kind, sizing, goal)))
-    else:
-        write_page(sizing_lines(kind, sizing, goal), ascii_only=how["ascii_only"])
-    return FINE if sizing.smallest is not None else FAILED
+    sizing = accepted(sizing_for(state, key, kind, goal, up_to=up_to, seed=how["seed"]))
+    return _show_sizing(kind, sizing, goal, how["form"])
+
+
+def _show_sizing(kind: SuggestedKind, sizing: Sizing, goal: Goal, form: Form) -> int:
+    from engine.compare.suggestion import sizing_document
+
+    code = FINE if sizing.smallest is not None else FAILED
+    return form.show(sizing_document(kind, sizing, goal), sizing_lines(kind, sizing, goal), code)
 
 
 @suggest_command.command("consumers", short_help="The smallest number of consumers for a goal.")
@@ -175,8 +172,7 @@ def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: W
 @_seed
 @_goal_options
 @what_if_options
-@json_option
-@ascii_option
+@form_options
 def suggest_consumers(*, path: str | None, up_to: int | None, what_if: WhatIf, **how: Any) -> int:
     """Suggest numbers of consumers for a goal, with the curve around it and what chance gives on a ring.
 
@@ -191,8 +187,7 @@ def suggest_consumers(*, path: str | None, up_to: int | None, what_if: WhatIf, *
 @_seed
 @_goal_options
 @what_if_options
-@json_option
-@ascii_option
+@form_options
 def suggest_partitions(*, path: str | None, up_to: int | None, what_if: WhatIf, **how: Any) -> int:
     """Suggest the smallest number of partitions of every topic for a goal.
 
@@ -208,8 +203,7 @@ def suggest_partitions(*, path: str | None, up_to: int | None, what_if: WhatIf, 
 @_seed
 @_goal_options
 @what_if_options
-@json_option
-@ascii_option
+@form_options
 def suggest_points(*, path: str | None, what_if: WhatIf, **how: Any) -> int:
     """Suggest subscriptionKeySharedConsistentHashingReplicaPoints for a goal, for the present consumers.
 
@@ -236,8 +230,7 @@ def suggest_points(*, path: str | None, what_if: WhatIf, **how: Any) -> int:
 @_seed
 @_goal_options
 @what_if_options
-@json_option
-@ascii_option
+@form_options
 def suggest_bundles(
     *, path: str | None, brokers: int, namespace: str | None, topics: int | None, idle_share: float, up_to: int,
     what_if: WhatIf, **how: Any,
@@ -257,7 +250,7 @@ def suggest_bundles(
     import numpy as np
 
     from engine.cluster.bundles import topic_loads
-    from engine.compare.suggestion import bundles_for, sizing_document
+    from engine.compare.suggestion import bundles_for
     from engine.compare.verdict import Goal
     from tui.cli.session import namespace_of, session_of
 
@@ -275,27 +268,18 @@ def suggest_bundles(
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages")
     now = len(state.namespaces[owner].boundaries) - 1
     numbers = sorted({*range(1, up_to + 1), now})
-    sizing = bundles_for(names, rates, brokers, goal, numbers, now=now, seed=how["seed"])
-    if isinstance(sizing, Rejection):
-        raise InputError(sizing.message)
-    if how["as_json"]:
-        write_out(json_text(sizing_document("bundles", sizing, goal)))
-    else:
-        write_page(sizing_lines("bundles", sizing, goal), ascii_only=how["ascii_only"])
-    return FINE if sizing.smallest is not None else FAILED
+    sizing = accepted(bundles_for(names, rates, brokers, goal, numbers, now=now, seed=how["seed"]))
+    return _show_sizing("bundles", sizing, goal, how["form"])
 
 
 def _by_chance(topics: int, brokers: int, idle_share: float, maximum: int, how: dict[str, Any]) -> int:
     from engine.bundles.sizing import bundles_needed
 
-    needed = bundles_needed(topics, brokers, max_over_mean=how["ratio"], idle_share=idle_share, maximum_bundles=maximum)
-    if isinstance(needed, Rejection):
-        raise InputError(f"--{needed.field.replace('_', '-')}: {needed.message}")
-    if how["as_json"]:
-        write_out(json_text(needed))
-    else:
-        write_page(_needed_lines(needed), ascii_only=how["ascii_only"])
-    return FINE
+    needed = accepted_option(
+        bundles_needed(topics, brokers, max_over_mean=how["ratio"], idle_share=idle_share, maximum_bundles=maximum)
+    )
+    form: Form = how["form"]
+    return form.show(needed, _needed_lines(needed))
 
 
 def _needed_lines(needed: BundlesNeeded) -> list[str]:
@@ -322,9 +306,8 @@ def _needed_row(expected: ExpectedOccupancy, *, here: bool) -> tuple[str, ...]:
 @suggest_command.command("flag", short_help="Whether consistent hashing of Failover should be on here.")
 @_path
 @what_if_options
-@json_option
-@ascii_option
-def suggest_flag(*, path: str | None, what_if: WhatIf, as_json: bool, ascii_only: bool) -> int:
+@form_options
+def suggest_flag(*, path: str | None, what_if: WhatIf, form: Form) -> int:
     """Suggest whether activeConsumerFailoverConsistentHashing should be on, by the verdict on changing it.
 
     Example: ringside suggest flag answers/
@@ -334,14 +317,8 @@ def suggest_flag(*, path: str | None, what_if: WhatIf, as_json: bool, ascii_only
 
     state, subscription = _subscription(path, what_if)
     on = state.settings.activeConsumerFailoverConsistentHashing
-    verdict = preview(state, flag_change(state), subscription.key)
-    if isinstance(verdict, Rejection):
-        raise InputError(verdict.message)
-    if as_json:
-        write_out(json_text(flag_document(verdict, on=on)))
-    else:
-        write_page(flag_lines(verdict, on=on), ascii_only=ascii_only)
-    return FINE
+    verdict = accepted(preview(state, flag_change(state), subscription.key))
+    return form.show(lambda: flag_document(verdict, on=on), flag_lines(verdict, on=on))
 
 
 def _is_given(name: str) -> bool:
@@ -386,10 +363,7 @@ def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
     from engine.cluster.state import behaviour_in
     from engine.compare.names import key_shared_ring
 
-    ring = key_shared_ring(settings, behaviour_in(state))
-    if isinstance(ring, Rejection):
-        raise InputError(ring.message)
-    return ring
+    return accepted(key_shared_ring(settings, behaviour_in(state)))
 
 
 def _key_work(keyed: KeySubscription, ring: RingKind) -> Work:

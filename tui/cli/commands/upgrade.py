@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from engine.errors import InputError, Rejection
+from engine.errors import accepted
 from engine.keyshared.delivery_state import OrderRule
 from engine.text import counted, visible
-from tui.cli.exits import FINE
-from tui.cli.options import WhatIf, ascii_option, json_option, known_version, what_if_options
-from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.options import WhatIf, form_options, known_version, what_if_options
+from tui.cli.output import Form, say_problems
 from tui.cli.plain import wrapped
 from tui.kit.wording import in_out_rate, safe_name
 
@@ -29,11 +28,8 @@ if TYPE_CHECKING:
 )
 @click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of text.")
 @what_if_options
-@json_option
-@ascii_option
-def upgrade_command(
-    *, path: str | None, release: str, top: int, what_if: WhatIf, as_json: bool, ascii_only: bool
-) -> int:
+@form_options
+def upgrade_command(*, path: str | None, release: str, top: int, what_if: WhatIf, form: Form) -> int:
     """Say what Pulsar --to VERSION does with the same state: owners and keys that change, gaps that are no longer
     served, what shedding does with reported loads, and every rule, setting and fault that changes, each with what it
     concerns here and the setting that keeps the old way.
@@ -48,14 +44,8 @@ def upgrade_command(
     session = session_of(path, what_if)
     say_problems(session.problems)
     seen = [moment.snapshot for moment in session.seen]
-    view = upgrade_view(session.timeline.state, release, session.timeline.source, seen)
-    if isinstance(view, Rejection):
-        raise InputError(f"--to {release}: {view.message}")
-    if as_json:
-        write_out(json_text(view))
-    else:
-        write_page(upgrade_lines(view, top), ascii_only=ascii_only)
-    return FINE
+    view = accepted(upgrade_view(session.timeline.state, release, session.timeline.source, seen), f"--to {release}")
+    return form.show(view, upgrade_lines(view, top))
 
 
 def upgrade_lines(view: UpgradeView, top: int) -> Iterator[str]:

@@ -10,14 +10,14 @@ import click
 
 from engine.admin.folders import FilesRead
 from engine.config import FLAG
-from engine.errors import InputError, Rejection
+from engine.errors import InputError, accepted
 from engine.text import counted
 from engine.verify.answers import Answers, answers_of, read_folder
 from engine.verify.compare import verify_answers
 from engine.verify.report import Difference, Fit, VerifyReport
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
-from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_option
-from tui.cli.output import json_text, say, say_problems, write_out, write_page
+from tui.cli.options import form_options, max_input_option, pulsar_option, setting_option
+from tui.cli.output import Form, say, say_problems
 from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
@@ -34,8 +34,7 @@ _NOTHING: Final = (
 
 @click.command(name="verify")
 @click.argument("folder", metavar="FOLDER | FILE | URL")
-@json_option
-@ascii_option
+@form_options
 @pulsar_option("Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.")
 @click.option("--topic", metavar="NAME", help="The topic that FILE is about. URL: only topics like this (* and ?).")
 @setting_option
@@ -46,8 +45,7 @@ def verify_command(
     ctx: click.Context,
     *,
     folder: str,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
     pulsar: str | None,
     topic: str | None,
     settings: tuple[tuple[str, str], ...],
@@ -76,10 +74,7 @@ def verify_command(
         answers = _overruled(_answers_at(folder, topic, max_input), settings)
     report = verify_answers(answers, pulsar)
     say_problems(report.problems)
-    if as_json:
-        write_out(json_text(report))
-    else:
-        write_page(report_lines(report), ascii_only=ascii_only)
+    form.show(report, report_lines(report))
     if not report.compared:
         raise InputError(f"{folder}: {_NOTHING}")
     if report.differences:
@@ -103,9 +98,7 @@ def _answers_at(path: str, topic: str | None, limit_bytes: int) -> Answers:
 def _overruled(answers: Answers, settings: tuple[tuple[str, str], ...]) -> Answers:
     """The answers as if the brokers had these settings. Raises ``InputError``."""
     for name, text in settings:
-        changed = answers.settings.with_setting(name, text)
-        if isinstance(changed, Rejection):
-            raise InputError(f"--set {name}={text}: {changed.message}")
+        changed = accepted(answers.settings.with_setting(name, text), f"--set {name}={text}")
         answers = replace(answers, settings=changed, flag_source="asked for" if name == FLAG else answers.flag_source)
     return answers
 

@@ -14,8 +14,8 @@ from engine.errors import InputError, Rejection
 from engine.text import counted, shell_line
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
-from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_option
-from tui.cli.output import json_text, say_problems, write_out, write_page
+from tui.cli.options import form_options, max_input_option, pulsar_option, setting_option
+from tui.cli.output import Form, say_problems
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.reported import earlier_text, setting_text, verdict_word
 from tui.kit.wording import known, safe_name, short_topic
@@ -42,8 +42,7 @@ _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
 @setting_option
 @pulsar_option("Judge by the rules of this Pulsar version.")
 @max_input_option
-@json_option
-@ascii_option
+@form_options
 @cluster_options(topic=False, settings=False)
 def why_command(
     *,
@@ -58,8 +57,7 @@ def why_command(
     settings: tuple[tuple[str, str], ...],
     pulsar: str | None,
     max_input: int,
-    as_json: bool,
-    ascii_only: bool,
+    form: Form,
     cluster: ClusterChoice,
 ) -> int:
     """Say what is wrong with a subscription: who waits for whom, in numbers, which setting is in force, what to do.
@@ -86,7 +84,7 @@ def why_command(
         require_no_cluster(cluster, "--again-after" if again_after is not None else None)
         moments = moments_of(path, topic=topic, settings=settings, release=pulsar, limit_bytes=max_input)
     _say_all_problems(moments)
-    show = partial(_shown, lists_all=lists_all, in_full=ruled_out, as_json=as_json, ascii_only=ascii_only)
+    show = partial(_shown, lists_all=lists_all, in_full=ruled_out, form=form)
     seen = subscriptions_seen(moments, partial(readings_of, by_topic=True))
     besides = worst_first(_named(without_statistics(moments), what, subscription))
     if not seen:
@@ -152,20 +150,14 @@ def with_others(shown: Sequence[Diagnosis], others: Sequence[Diagnosis], *, list
     return worse[:1] or shown
 
 
-def _shown(
-    shown: Sequence[Diagnosis], others: int, *, lists_all: bool, in_full: bool, as_json: bool, ascii_only: bool
-) -> int:
+def _shown(shown: Sequence[Diagnosis], others: int, *, lists_all: bool, in_full: bool, form: Form) -> int:
     """Print diagnoses, and return the exit code."""
     from engine.diagnosis.findings import Why, WhyAll
 
-    if as_json:
-        write_out(json_text(WhyAll(shown) if lists_all else extended(Why, shown[0])))
-    elif lists_all:
-        write_page(all_lines(shown), ascii_only=ascii_only)
-    else:
-        lines = why_lines(shown[0], others=others, in_full=in_full)
-        write_page(lines, ascii_only=ascii_only)
-    return FINE if all(row.is_settled for row in shown) else FAILED
+    code = FINE if all(row.is_settled for row in shown) else FAILED
+    if lists_all:
+        return form.show(WhyAll(shown), all_lines(shown), code)
+    return form.show(extended(Why, shown[0]), why_lines(shown[0], others=others, in_full=in_full), code)
 
 
 def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> Sequence[Moment]:

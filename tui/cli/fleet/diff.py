@@ -11,8 +11,8 @@ from engine.errors import InputError
 from engine.text import counted
 from tui.cli.fleet.folder import result_folder
 from tui.cli.limits import code_under, limits_of
-from tui.cli.options import ascii_option, json_option
-from tui.cli.output import json_text, write_out, write_page
+from tui.cli.options import form_options
+from tui.cli.output import Form
 from tui.cli.plain import Align, table
 from tui.kit.wording import BUSIEST_SHORT, percent, safe_name
 
@@ -160,9 +160,8 @@ def _block(
 @click.argument("runs", nargs=-1, metavar="A B")
 @click.option("--fail-on", "limits", metavar="LIMIT", multiple=True, help="Exit 1 where it holds, such as 'moved>10%'.")
 @click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of a list.")
-@json_option
-@ascii_option
-def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_json: bool, ascii_only: bool) -> int:
+@form_options
+def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, form: Form) -> int:
     """Compare two runs: whose partitions moved, which subscriptions got worse and better, which findings are
     new and gone, and which topics, subscriptions and brokers appeared and vanished.
 
@@ -197,8 +196,4 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
                 f"--fail-on {limit.text}: {limit.name} cannot be counted, since one of the runs lacks a table of"
                 f" {', '.join(missing)}; make it with ringside fleet run IN OUT"
             )
-    if as_json:
-        write_out(json_text(difference))
-    else:
-        write_page(fleet_difference_lines(difference), ascii_only=ascii_only)
-    return code_under(wanted, difference.sums)
+    return form.show(difference, fleet_difference_lines(difference), code_under(wanted, difference.sums))
