@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Literal, TypeVar
 
 from rich.cells import cell_len
 
 from engine.text import listed
 
 Align = Literal["<", ">"]
+Row = TypeVar("Row")
+PageColumn = tuple[str, Align, Callable[[Row], str]]
+"""A column of a page: its heading, its side, and what a row has there."""
+BY_JSON: Final = "--json has them all"
+BY_TOP: Final = "--top and --json have them"
 _ASCII: Final = str.maketrans(
     {
         "·": "|", "…": "~", "→": "->", "×": "x", "–": "-", "—": "-", "≥": ">=", "≤": "<=", "−": "-", "’": "'",
@@ -45,6 +50,30 @@ def table(rows: Sequence[Sequence[str]], aligns: Sequence[Align], *, gap: str = 
         ]
         lines.append((indent + gap.join(parts)).rstrip())
     return lines
+
+
+def listing(rows: Iterable[Row], columns: Sequence[PageColumn[Row]], *, gap: str = "  ", indent: str = "") -> list[str]:
+    """Rows as a table below the headings of their columns.
+
+    >>> listing([3, 12], [("number", ">", str), ("in hex", "<", hex)])
+    ['number  in hex', '     3  0x3', '    12  0xc']
+    """
+    cells = [[heading for heading, _, _ in columns], *([text(row) for _, _, text in columns] for row in rows)]
+    return table(cells, [side for _, side, _ in columns], gap=gap, indent=indent)
+
+
+def and_more(left: int, where: str = "", *, indent: str = "  ") -> list[str]:
+    """How many rows are not listed, and ``where`` they are; nothing where all are.
+
+    >>> and_more(1200, "--json has them all"), and_more(0)
+    (['  and 1,200 more (--json has them all)'], [])
+    """
+    return [f"{indent}and {left:,} more{f' ({where})' if where else ''}"] if left > 0 else []
+
+
+def labelled(label: str, text: str, cells: int = 11) -> list[str]:
+    """A sentence behind a label of so many cells."""
+    return wrapped(text, first=f"{label:<{cells}}", rest=" " * cells)
 
 
 def wrapped(sentence: str, *, width: int = 79, first: str = "", rest: str = "") -> list[str]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from engine.errors import InputError, Rejection
 from engine.text import counted
+from engine.views.brokers.model import BrokerRow
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
 from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
-from tui.cli.plain import table, wrapped
+from tui.cli.plain import PageColumn, listing, wrapped
 from tui.kit.wording import quantity, safe_name
 from tui.sources.nearby import missing
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from engine.admin.shed_inputs import ShedInputs
     from engine.scenarios.broker_scenes import BrokerScene
-    from engine.views.brokers.model import Bar, BrokersInput, BrokersQuestion, BrokersView, Compared
+    from engine.views.brokers.model import BrokersInput, BrokersQuestion, BrokersView, Compared
 
 
 SCENES_LISTED: Final = "list"
@@ -184,19 +186,18 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     frame = brokers_frame(view, 0)
     name = f"{safe_name(view.given.source)}, " if view.given.source else ""
     lines = [*wrapped(f"brokers: {name}{status_text(view)}"), *wrapped(hint_text(view, frame)), ""]
-    heading = ("broker", *(RESOURCE_TEXTS[resource] for resource in RESOURCES), "bundles", "topics", "in+out/s", "B/s")
-    rows = [
-        (
-            safe_name(row.broker),
-            *(_share(bar) for bar in row.bars),
-            str(row.bundles),
-            str(row.topics),
-            quantity(row.msgs_per_sec),
-            quantity(row.bytes_per_sec),
-        )
-        for row in frame.rows
+    bars: list[PageColumn[BrokerRow]] = [
+        (RESOURCE_TEXTS[name], ">", partial(_share, at)) for at, name in enumerate(RESOURCES)
     ]
-    lines += table([heading, *rows], ("<", *">" * (len(heading) - 1)), gap=" ")
+    columns: list[PageColumn[BrokerRow]] = [
+        ("broker", "<", lambda row: safe_name(row.broker)),
+        *bars,
+        ("bundles", ">", lambda row: str(row.bundles)),
+        ("topics", ">", lambda row: str(row.topics)),
+        ("in+out/s", ">", lambda row: quantity(row.msgs_per_sec)),
+        ("B/s", ">", lambda row: quantity(row.bytes_per_sec)),
+    ]
+    lines += listing(frame.rows, columns, gap=" ")
     lines += ["usage in % of what there is; /: from there on the shedder acts", ""]
     for text, role in next_lines(view, frame):
         lines += wrapped(text, rest="  ") if role == "head" else wrapped(text, first="  ", rest="    ")
@@ -212,7 +213,8 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     return [*lines, "", *(text for text, _ in compare_lines(compared, view, 78))]
 
 
-def _share(bar: Bar) -> str:
+def _share(at: int, row: BrokerRow) -> str:
+    bar = row.bars[at]
     if math.isnan(bar.share):
         return {"no-limit": "no limit", "not-reported": "–"}.get(bar.fault, "NaN")
     limit = f"/{bar.threshold * 100:.0f}" if bar.threshold is not None else ""

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 import click
 
 from engine.errors import InputError, system_reason
-from engine.text import counted, visible
+from engine.text import counted, listed, visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import form_options
 from tui.cli.output import Form, json_text
@@ -65,8 +65,6 @@ def sarif_document(judged: Judged, sentences: dict[Outcome, str], version: str) 
 
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
-_NAMED: Final = 3
-"""The most names in a sentence; the others are counted."""
 
 
 @click.command("check")
@@ -202,9 +200,7 @@ def _goal(outcome: Outcome) -> str:
 def _names(outcome: Outcome, before: str) -> str:
     if not outcome.who:
         return ""
-    more = len(outcome.who) - _NAMED
-    names = ", ".join(map(safe_name, outcome.who[:_NAMED]))
-    return before + names + (f" and {more:,} more" if more > 0 else "")
+    return before + listed([*map(safe_name, outcome.who)])
 
 
 def _plain(value: float) -> str:

@@ -27,7 +27,7 @@ from tui.cli.commands.explain_migration import explain_migration
 from tui.cli.commands.routes import explain_route
 from tui.cli.group import first_word, takes_value
 from tui.cli.options import WhatIf, pulsar_option, what_if_options
-from tui.cli.plain import wrapped
+from tui.cli.plain import labelled
 
 if TYPE_CHECKING:
     from engine.diagnosis.seen import SubscriptionSeen
@@ -286,9 +286,6 @@ def topic_or_turn(opened: Opened, topic: str, what_if: WhatIf) -> TopicExplanati
     raise InputError(explanation.message)
 
 
-_LABEL_CELLS: Final = 11
-
-
 @click.command("setting")
 @click.argument("name")
 @pulsar_option("The release whose default is meant, such as 4.0.7 or 2.11.")
@@ -324,12 +321,7 @@ def setting_lines(view: SettingView) -> list[str]:
         ("but", view.remark),
         ("source", view.source),
     ]
-    return [
-        line
-        for label, text in parts
-        if text
-        for line in wrapped(text, first=f"{label:<{_LABEL_CELLS}}", rest=" " * _LABEL_CELLS)
-    ]
+    return [line for label, text in parts if text for line in labelled(label, text)]
 
 
 FORMS: Final[dict[str | None, click.Command]] = {

@@ -11,7 +11,7 @@ from engine.errors import InputError, Rejection, accepted
 from engine.text import counted
 from tui.cli.options import WhatIf, form_options, what_if_options
 from tui.cli.output import Form, say, say_problems, speaks_unicode
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import BY_JSON, PageColumn, and_more, listing, wrapped
 from tui.kit.wording import BUSIEST, bytes_per_sec, in_out_rate, safe_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engine.balance.settings import BalanceSettings
     from engine.bundles.curve import FlowCurve, FlowRule
-    from engine.views.bundles.model import AttemptRow, BalanceView, TreeRow
+    from engine.views.bundles.model import AttemptRow, BalanceView, BundleRow, TreeRow
     from tui.kit.session import Session
 
 
@@ -50,8 +50,6 @@ def curve_lines(namespace: str, curve: FlowCurve, *, ascii_only: bool) -> list[s
 
 
 ATTEMPTS_SHOWN: Final = 30
-_NOW: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")
-_TREES: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
 
 
 @click.command("forecast")
@@ -211,31 +209,31 @@ def _now(view: BalanceView) -> list[str]:
     from engine.views.bundles.words import amount_text
     from tui.bundles.words import share_text
 
-    rows = [("bundle", "topics", "in+out/s", "B/s", "of limit", "")]
-    for row in balance_frame(view, view.configured.algorithm, 0).leaves:
-        nearest = row.nearest
-        limit = f"{amount_text(nearest.reason, nearest.measured)} of {amount_text(nearest.reason, nearest.limit)}"
-        rows.append(
-            (
-                row.range_text,
-                str(row.topics),
-                in_out_rate(row.msgs_per_sec).partition(" ")[0],
-                bytes_per_sec(row.bytes_per_sec).removesuffix("B/s"),
-                share_text(nearest.share),
-                limit + (" !" if row.over else ""),
-            )
-        )
-    return table(rows, _NOW)
+    def limit(row: BundleRow) -> str:
+        reason, measured, most = row.nearest.reason, row.nearest.measured, row.nearest.limit
+        return f"{amount_text(reason, measured)} of {amount_text(reason, most)}{' !' if row.over else ''}"
+
+    columns: list[PageColumn[BundleRow]] = [
+        ("bundle", "<", lambda row: row.range_text),
+        ("topics", ">", lambda row: str(row.topics)),
+        ("in+out/s", ">", lambda row: in_out_rate(row.msgs_per_sec).partition(" ")[0]),
+        ("B/s", ">", lambda row: bytes_per_sec(row.bytes_per_sec).removesuffix("B/s")),
+        ("of limit", ">", lambda row: share_text(row.nearest.share)),
+        ("", "<", limit),
+    ]
+    return listing(balance_frame(view, view.configured.algorithm, 0).leaves, columns)
 
 
 def _trees(view: BalanceView) -> Iterator[str]:
     yield f"after {counted(view.question.cycles, 'cycle')}:"
-    rows = [("algorithm", "splits", "bundles", "empty", "hottest")]
-    for tree in view.trees:
-        name = tree.algorithm + (" (configured)" if tree.configured else "")
-        hottest = f"{tree.hottest} {in_out_rate(tree.hottest_msgs_per_sec)}"
-        rows.append((name, str(len(tree.splits)), str(tree.bundles), str(tree.empty_bundles), hottest))
-    yield from table(rows, _TREES, indent="  ")
+    columns: list[PageColumn[TreeRow]] = [
+        ("algorithm", "<", lambda tree: tree.algorithm + (" (configured)" if tree.configured else "")),
+        ("splits", ">", lambda tree: str(len(tree.splits))),
+        ("bundles", ">", lambda tree: str(tree.bundles)),
+        ("empty", ">", lambda tree: str(tree.empty_bundles)),
+        ("hottest", "<", lambda tree: f"{tree.hottest} {in_out_rate(tree.hottest_msgs_per_sec)}"),
+    ]
+    yield from listing(view.trees, columns, indent="  ")
 
 
 def _course(tree: TreeRow) -> Iterator[str]:
@@ -252,8 +250,7 @@ def _course(tree: TreeRow) -> Iterator[str]:
         more = f" ({len(attempts)} times, the last in cycle {attempts[-1].cycle})" if len(attempts) > 1 else ""
         first = f"  cycle {attempts[0].cycle}, {span_text(attempts[0].at_seconds)}: "
         yield from wrapped(f"{range_text} {words}{more}", first=first, rest="    ")
-    if len(again) > ATTEMPTS_SHOWN:
-        yield f"  and {len(again) - ATTEMPTS_SHOWN} more (--json has them all)"
+    yield from and_more(len(again) - ATTEMPTS_SHOWN, BY_JSON)
 
 
 def _loops(view: BalanceView) -> Iterator[str]:

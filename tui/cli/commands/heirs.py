@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from engine.errors import InputError, Rejection, accepted
-from engine.text import counted
+from engine.text import counted, listed
 from tui.cli.options import WhatIf, form_options, what_if_options
 from tui.cli.output import Form, say_problems
-from tui.cli.plain import Align, nearest, table, wrapped
+from tui.cli.plain import BY_TOP, PageColumn, and_more, listing, nearest, wrapped
 from tui.kit.wording import (
     BUSIEST,
     BUSIEST_SHORT,
@@ -25,16 +25,10 @@ from tui.kit.wording import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engine.views.brokers.heirs import BrokerHeirsView, BrokerLoss
-    from engine.views.comparing.heirs import HeirRow, HeirsView, LossesView
+    from engine.balance.ahead.broker_changes import Landing
+    from engine.views.brokers.heirs import BrokerHeir, BrokerHeirsView, BrokerLoss
+    from engine.views.comparing.heirs import HeirRow, HeirsView, LossesView, LossRow
     from tui.kit.session import Session
-
-_CONSUMER_HEIR_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
-_CONSUMER_LOSS_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", "<", ">", ">", ">", ">", ">")
-_HEIR_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
-_LANDING_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<", "<")
-_LOSS_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<", ">", ">", "<")
-_CHANCES_NAMED: Final = 3
 
 
 @click.command("heirs")
@@ -157,31 +151,24 @@ def heirs_lines(view: HeirsView, top: int) -> Iterator[str]:
 
 def _heirs(heirs: Sequence[HeirRow], noun: str, top: int) -> Iterator[str]:
     from engine.views.comparing.handovers import SLOT
-    from tui.cli.printers.differences import more_line
 
     if not heirs:
         yield "nobody inherits anything"
         return
-    messages = "out/s" if noun != SLOT else "messages"
-    rows = [("heir", f"{noun}s", "then", messages, "then")]
-    rows += [
-        (
-            f"  {safe_name(row.name)}",
-            f"{row.items_before:,}",
-            f"{row.items_after:,}",
-            quantity(row.msgs_before),
-            quantity(row.msgs_after),
-        )
-        for row in heirs[:top]
+    columns: list[PageColumn[HeirRow]] = [
+        ("heir", "<", lambda row: f"  {safe_name(row.name)}"),
+        (f"{noun}s", ">", lambda row: f"{row.items_before:,}"),
+        ("then", ">", lambda row: f"{row.items_after:,}"),
+        ("out/s" if noun != SLOT else "messages", ">", lambda row: quantity(row.msgs_before)),
+        ("then", ">", lambda row: quantity(row.msgs_after)),
     ]
-    yield from table(rows, _CONSUMER_HEIR_ALIGNS)
-    yield from more_line(len(heirs) - top)
+    yield from listing(heirs[:top], columns)
+    yield from and_more(len(heirs) - top, BY_TOP)
 
 
 def losses_lines(view: LossesView, top: int) -> Iterator[str]:
     """Every single failure, a line each."""
     from engine.views.comparing.handovers import SLOT
-    from tui.cli.printers.differences import more_line
     from tui.kit.wording import NOBODY
 
     now = f"{BUSIEST} {view.max_over_mean:.2f}"
@@ -189,107 +176,75 @@ def losses_lines(view: LossesView, top: int) -> Iterator[str]:
         now += f", by messages {view.max_over_mean_rate:.2f}"
     failures = f"{counted(len(view.rows), 'single failure')}, the worst first"
     yield from wrapped(f"{safe_name(view.subscription)}: {failures}; now {now}")
-    messages = "out/s" if view.noun != SLOT else "messages"
-    most = (f"most {view.noun}s", f"most {messages}")
-    rows = [
-        (
-            "",
-            "if this goes",
-            f"{view.noun}s",
-            "moved",
-            "heirs",
-            "busiest then",
-            *most,
-            BUSIEST_SHORT,
-            "by messages",
-            "idle",
-        )
+    columns: list[PageColumn[LossRow]] = [
+        ("", "<", lambda row: judgement_word(row.judgement, row.moved, lost=bool(row.items))),
+        ("if this goes", "<", lambda row: safe_name(row.name)),
+        (f"{view.noun}s", ">", lambda row: f"{row.items:,}"),
+        ("moved", ">", lambda row: f"{row.moved:,}"),
+        ("heirs", ">", lambda row: f"{row.heirs:,}"),
+        ("busiest then", "<", lambda row: NOBODY if row.busiest is None else safe_name(row.busiest)),
+        (f"most {view.noun}s", ">", lambda row: f"{row.busiest_items:,}"),
+        (f"most {'out/s' if view.noun != SLOT else 'messages'}", ">", lambda row: quantity(row.busiest_msgs)),
+        (BUSIEST_SHORT, ">", lambda row: f"{row.max_over_mean:.2f}"),
+        ("by messages", ">", lambda row: f"{row.max_over_mean_rate:.2f}" if row.max_over_mean_rate else ""),
+        ("idle", ">", lambda row: f"{row.idle:,}"),
     ]
-    rows += [
-        (
-            judgement_word(row.judgement, row.moved, lost=bool(row.items)),
-            safe_name(row.name),
-            f"{row.items:,}",
-            f"{row.moved:,}",
-            f"{row.heirs:,}",
-            NOBODY if row.busiest is None else safe_name(row.busiest),
-            f"{row.busiest_items:,}",
-            quantity(row.busiest_msgs),
-            f"{row.max_over_mean:.2f}",
-            f"{row.max_over_mean_rate:.2f}" if row.max_over_mean_rate else "",
-            f"{row.idle:,}",
-        )
-        for row in view.rows[:top]
-    ]
-    yield from table(rows, _CONSUMER_LOSS_ALIGNS, indent="  ")
-    yield from more_line(len(view.rows) - top)
+    yield from listing(view.rows[:top], columns, indent="  ")
+    yield from and_more(len(view.rows) - top, BY_TOP)
 
 
 def broker_heirs_lines(view: BrokerHeirsView, top: int) -> Iterator[str]:
     """What is interrupted, how full the others are then, and where each bundle may land."""
-    from tui.cli.printers.differences import more_line
-
     names = ", ".join(map(safe_name, view.gone))
     yield from wrapped(
         f"if {names} {'dies' if len(view.gone) == 1 else 'die'}: {counted(len(view.landings), 'bundle')} with"
         f" {counted(view.topics, 'topic')} and {quantity(view.msgs_per_sec)} in+out/s are looked up again"
         + (f"; {counted(view.unowned, 'bundle')} may be owned by nobody" if view.unowned else "")
     )
-    rows = [("broker", "usage", "then", "bundles", "in+out/s")]
-    rows += [
-        (
-            f"  {safe_name(heir.broker)}",
-            _usage(heir.usage_before),
-            _usage(heir.usage_after),
-            f"{heir.bundles:,}",
-            quantity(heir.msgs_per_sec),
-        )
-        for heir in view.heirs[:top]
+    heirs: list[PageColumn[BrokerHeir]] = [
+        ("broker", "<", lambda heir: f"  {safe_name(heir.broker)}"),
+        ("usage", ">", lambda heir: _usage(heir.usage_before)),
+        ("then", ">", lambda heir: _usage(heir.usage_after)),
+        ("bundles", ">", lambda heir: f"{heir.bundles:,}"),
+        ("in+out/s", ">", lambda heir: quantity(heir.msgs_per_sec)),
     ]
     yield ""
-    yield from table(rows, _HEIR_ALIGNS)
-    yield from more_line(len(view.heirs) - top)
+    yield from listing(view.heirs[:top], heirs)
+    yield from and_more(len(view.heirs) - top, BY_TOP)
     if not view.landings:
         return
+    landings: list[PageColumn[Landing]] = [
+        ("bundle", "<", lambda landing: f"  {safe_name(landing.bundle)}"),
+        ("topics", ">", lambda landing: f"{landing.stats.topics:,}"),
+        ("in+out/s", ">", lambda landing: quantity(landing.stats.msgs_per_sec)),
+        ("to", "<", lambda landing: "nobody" if landing.destination is None else safe_name(landing.destination)),
+        ("or", "<", _others),
+    ]
     yield ""
-    cells = [("bundle", "topics", "in+out/s", "to", "or")]
-    for _, landing in view.landings[:top]:
-        others = [name for name in landing.chances if name != landing.destination]
-        more = len(others) - _CHANCES_NAMED
-        named = ", ".join(f"{safe_name(name)} {percent(landing.chances[name])}" for name in others[:_CHANCES_NAMED])
-        cells.append(
-            (
-                f"  {safe_name(landing.bundle)}",
-                f"{landing.stats.topics:,}",
-                quantity(landing.stats.msgs_per_sec),
-                safe_name(landing.destination) if landing.destination is not None else "nobody",
-                named + (f" and {more} more" if more > 0 else "") if others else landing.refusal,
-            )
-        )
-    yield from table(cells, _LANDING_ALIGNS)
-    yield from more_line(len(view.landings) - top)
+    yield from listing([landing for _, landing in view.landings[:top]], landings)
+    yield from and_more(len(view.landings) - top, BY_TOP)
+
+
+def _others(landing: Landing) -> str:
+    """Where else it may land, or why nowhere."""
+    chances = {name: chance for name, chance in landing.chances.items() if name != landing.destination}
+    return listed([f"{safe_name(name)} {percent(chances[name])}" for name in chances], 3) or landing.refusal
 
 
 def broker_losses_lines(losses: Sequence[BrokerLoss], top: int) -> Iterator[str]:
     """A line for each broker that may die."""
-    from tui.cli.printers.differences import more_line
-
-    rows = [("if it dies", "bundles", "topics", "in+out/s", "fullest then", "usage", "then", "")]
-    rows += [
-        (
-            f"  {safe_name(loss.broker)}",
-            f"{loss.bundles:,}",
-            f"{loss.topics:,}",
-            quantity(loss.msgs_per_sec),
-            safe_name(loss.fullest),
-            _usage(loss.usage_before),
-            _usage(loss.usage_after),
-            f"{loss.unowned} of nobody" if loss.unowned else "",
-        )
-        for loss in losses[:top]
+    columns: list[PageColumn[BrokerLoss]] = [
+        ("if it dies", "<", lambda loss: f"  {safe_name(loss.broker)}"),
+        ("bundles", ">", lambda loss: f"{loss.bundles:,}"),
+        ("topics", ">", lambda loss: f"{loss.topics:,}"),
+        ("in+out/s", ">", lambda loss: quantity(loss.msgs_per_sec)),
+        ("fullest then", "<", lambda loss: safe_name(loss.fullest)),
+        ("usage", ">", lambda loss: _usage(loss.usage_before)),
+        ("then", ">", lambda loss: _usage(loss.usage_after)),
+        ("", "<", lambda loss: f"{loss.unowned} of nobody" if loss.unowned else ""),
     ]
-    yield from table(rows, _LOSS_ALIGNS)
-    yield from more_line(len(losses) - top)
+    yield from listing(losses[:top], columns)
+    yield from and_more(len(losses) - top, BY_TOP)
     yield ""
     yield from wrapped("where brokers draw, the lots of one seed; usage is the weighted share that placement sees")
 

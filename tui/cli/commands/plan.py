@@ -13,7 +13,7 @@ from engine.text import counted, shell_line
 from tui.cli.key_options import KeyChoice, known_key_options, points_option
 from tui.cli.options import form_options
 from tui.cli.output import Form, accepted_option
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import Align, and_more, table, wrapped
 from tui.kit.wording import percent, safe_name
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 KEYS_SHOWN: Final = 20
 NODES_SHOWN: Final = 24
 PAIRS_SHOWN: Final = 16
+BY_ALL: Final = "--all and --json have them all"
 _NODE_ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">", ">", ">")
 _MODE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")
 
@@ -121,7 +122,7 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
 def _nodes(plan: ScalingPlan, shown: int) -> list[str]:
     heading = ("node", "index", "ranges", "slots", "ranges then", "slots then", "known keys" if plan.keys else "")
     rows = [heading, *(_node_row(node, plan.keys) for node in plan.nodes[:shown])]
-    return [*table(rows, _NODE_ALIGNS), *_more(len(plan.nodes) - shown, "")]
+    return [*table(rows, _NODE_ALIGNS), *and_more(len(plan.nodes) - shown, BY_ALL, indent="")]
 
 
 def _node_row(node: NodePlan, keys: int) -> tuple[str, ...]:
@@ -146,18 +147,13 @@ def _moved(plan: ScalingPlan, *, every: bool) -> Iterator[str]:
         text = " ".join(map(str, pieces)) if every else f"{slots} in {counted(len(pieces), 'range')}"
         yield from wrapped(text, first=f"  node {source} → node {target}: ", rest=" " * 4)
     if not every:
-        yield from _more(len(pairs) - PAIRS_SHOWN, "  ")
+        yield from and_more(len(pairs) - PAIRS_SHOWN, BY_ALL)
     if plan.keys:
         yield f"moved keys: {len(plan.moved_keys)} of {plan.keys}"
         for move in plan.moved_keys[: None if every else KEYS_SHOWN]:
             yield f"  {_key(move.key)} (slot {move.slot}): node {move.source} → node {move.target}"
         if not every:
-            yield from _more(len(plan.moved_keys) - KEYS_SHOWN, "  ")
-
-
-def _more(left: int, indent: str) -> Iterator[str]:
-    if left > 0:
-        yield f"{indent}and {left:,} more (--all and --json have them all)"
+            yield from and_more(len(plan.moved_keys) - KEYS_SHOWN, BY_ALL)
 
 
 def _modes(plan: ScalingPlan) -> Iterator[str]:

@@ -19,7 +19,7 @@ from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options, points_option
 from tui.cli.options import form_options
 from tui.cli.output import Form, accepted_option, json_rows, say, write_out, write_page
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import PageColumn, listing, wrapped
 from tui.kit.wording import percent, safe_name
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ TECHNIQUE: Final = (
 )
 COMPARED_POINTS: Final = 200_000
 """Points of all nodes up to which it is said what one more node moves: half a second."""
-_ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">")
-_HEADING: Final = ("node", "ranges", "slots", "share", "of mean")
 
 
 class DeclaredByNode(Struct, frozen=True):
@@ -215,20 +213,17 @@ def summary_lines(every: NodeRanges, wanted: Sequence[int]) -> list[str]:
     """Share and number of ranges of each wanted node, then largest over mean of all of them."""
     mean = RANGE_SIZE / len(every)
     slots = [sum(piece.size for piece in pieces) for pieces in every]
-    rows = [_HEADING] + [
-        (
-            str(node),
-            str(len(every[node])),
-            str(slots[node]),
-            percent(slots[node] / RANGE_SIZE),
-            _times(slots[node], mean),
-        )
-        for node in wanted
+    columns: list[PageColumn[int]] = [
+        ("node", ">", str),
+        ("ranges", ">", lambda node: str(len(every[node]))),
+        ("slots", ">", lambda node: str(slots[node])),
+        ("share", ">", lambda node: percent(slots[node] / RANGE_SIZE)),
+        ("of mean", ">", lambda node: _times(slots[node], mean)),
     ]
     largest = slots.index(max(slots))
     total = sum(len(pieces) for pieces in every)
     return [
-        *table(rows, _ALIGNS),
+        *listing(wanted, columns),
         f"all nodes: {counted(total, 'range')}, largest over mean {_times(slots[largest], mean)} (node {largest})",
         f"{RANGE_SIZE:,} slots are declared; keys have {RANGE_SIZE - 1:,} of them: slot 0 counts as 1 (4.0+)",
     ]

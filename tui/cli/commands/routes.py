@@ -11,7 +11,7 @@ from engine.text import counted, listed
 from tui.cli.key_options import KeyChoice, known_key_options
 from tui.cli.options import as_typed, form_options
 from tui.cli.output import Form
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import BY_JSON, Align, and_more, labelled, table, wrapped
 from tui.cli.printers.key_answers import other_clients
 from tui.cli.producer_options import client_option, limit_above_option, partial_option, router_of, router_option
 from tui.kit.wording import percent, safe_name, shorten_middle
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from engine.views.producers.answers import GrowthView, KeyGrowth, RouteAnswer
 
-_LABEL_CELLS: Final = 11
 BYTES_SHOWN: Final = 64
 KEYS_SHOWN: Final = 40
 _KEY_CELLS: Final = 30
@@ -120,18 +119,18 @@ def _key(text: str | None) -> str | bytes | None:
 def route_lines(answer: RouteAnswer) -> list[str]:
     """The answer first, then every step to it, and the other clients' answers."""
     explanation = answer.explanation
-    lines = _labelled("partition", f"{explanation.partition} of 0 to {answer.partitions - 1}")
-    lines += _labelled("client", answer.client)
-    lines += _labelled("rule", explanation.sentence)
+    lines = labelled("partition", f"{explanation.partition} of 0 to {answer.partitions - 1}")
+    lines += labelled("client", answer.client)
+    lines += labelled("rule", explanation.sentence)
     if explanation.key is not None:
         data = explanation.key.data
         more = f" ... ({len(data)} in all)" if len(data) > BYTES_SHOWN else f" ({len(data)})"
-        lines += _labelled("bytes", data[:BYTES_SHOWN].hex(" ") + more if data else "none: the key is empty")
-        lines += _labelled(
+        lines += labelled("bytes", data[:BYTES_SHOWN].hex(" ") + more if data else "none: the key is empty")
+        lines += labelled(
             "hash", f"{explanation.key.hashing}: {explanation.key.raw}, divided as {explanation.key.value}"
         )
     if explanation.chosen:
-        lines += _labelled("chosen", ", ".join(map(str, explanation.chosen)))
+        lines += labelled("chosen", ", ".join(map(str, explanation.chosen)))
     if answer.elsewhere:
         lines += ["", *table(other_clients(answer.elsewhere), ("<", ">", "<"))]
     return lines
@@ -169,8 +168,7 @@ def _keys(view: GrowthView) -> Iterator[str]:
     rows = [("key", *labels, ""), *(_key_row(row) for row in ordered[:KEYS_SHOWN])]
     yield ""
     yield from table(rows, ("<", *numbers, "<"), indent="  ")
-    if len(ordered) > KEYS_SHOWN:
-        yield f"  and {len(ordered) - KEYS_SHOWN:,} more (--json has them all)"
+    yield from and_more(len(ordered) - KEYS_SHOWN, BY_JSON)
 
 
 def _key_row(key: KeyGrowth) -> tuple[str, ...]:
@@ -183,7 +181,3 @@ def _change(before: int | None, after: int | None) -> str:
     if after is None:
         return "no key"
     return str(after) if before == after else f"{before} → {after}"
-
-
-def _labelled(label: str, text: str) -> list[str]:
-    return wrapped(text, first=f"{label:<{_LABEL_CELLS}}", rest=" " * _LABEL_CELLS)

@@ -13,7 +13,7 @@ from engine.errors import InputError
 from engine.text import counted, visible
 from tui.cli.options import WhatIf, form_options, what_if_options
 from tui.cli.output import Form
-from tui.cli.plain import Align, nearest, table, wrapped
+from tui.cli.plain import PageColumn, listing, nearest, wrapped
 from tui.kit.wording import bytes_per_sec, in_out_rate, percent, quantity, safe_name
 
 if TYPE_CHECKING:
@@ -21,11 +21,16 @@ if TYPE_CHECKING:
 
     from engine.cluster.state import ClusterState
     from engine.cluster.timeline import Timeline
-    from engine.views.failover.splits import SplitOption, SplitPreviewView
+    from engine.views.failover.splits import SplitOption, SplitPiece, SplitPreviewView
 
-_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
 HOTTEST: Final = "HOT"
-_HEADING: Final = ("bundle", "topics", "in+out/s", "B/s", "of rate")
+_PIECES: Final[tuple[PageColumn[SplitPiece], ...]] = (
+    ("bundle", "<", lambda piece: piece.range_text),
+    ("topics", ">", lambda piece: str(piece.topics)),
+    ("in+out/s", ">", lambda piece: quantity(piece.msgs_per_sec)),
+    ("B/s", ">", lambda piece: quantity(piece.bytes_per_sec)),
+    ("of rate", ">", lambda piece: percent(piece.rate_share)),
+)
 
 
 @click.command("split")
@@ -129,17 +134,7 @@ def _option(option: SplitOption) -> Iterator[str]:
         yield f"  {CUTS_NOTHING}"
     if option.pieces:
         yield f"  cut at {', '.join(option.cut_texts)}"
-        rows = [_HEADING] + [
-            (
-                piece.range_text,
-                str(piece.topics),
-                quantity(piece.msgs_per_sec),
-                quantity(piece.bytes_per_sec),
-                percent(piece.rate_share),
-            )
-            for piece in option.pieces
-        ]
-        yield from table(rows, _ALIGNS, indent="  ")
+        yield from listing(option.pieces, _PIECES, indent="  ")
     for warning in warning_sentences(option):
         yield from _indented(f"warning: {warning}")
     if option.admin_line:

@@ -14,8 +14,8 @@ from engine.text import counted
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import WhatIf, form_options, what_if_options
 from tui.cli.output import Form, accepted_option, say_problems
-from tui.cli.plain import Align, nearest, table, wrapped
-from tui.kit.wording import percent, quantity, safe_name
+from tui.cli.plain import PageColumn, listing, nearest, wrapped
+from tui.kit.wording import BUSIEST_SHORT, percent, quantity, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from engine.compare.verdict import Goal, SuggestionKind, Verdict
     from engine.config import BrokerSettings
 
-_NAME_ALIGNS: Final[tuple[Align, ...]] = ("<", "<")
-_NEEDED_ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">", ">")
-_SIZE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", "<")
 TOPICS: Final = "topics"
 ANY: Final = "any"
 
@@ -287,20 +284,15 @@ def _needed_lines(needed: BundlesNeeded) -> list[str]:
     lines = [f"{counted(needed.bundles, 'bundle')}"]
     for sentence in needed.explanation:
         lines += wrapped(sentence, first="  ", rest="    ")
-    heading = ("bundles", "topics each", "fullest", "empty", "idle brokers", "fullest broker")
-    rows = [heading, *(_needed_row(row, here=row.bundles == needed.bundles) for row in needed.table)]
-    return [*lines, "", *table(rows, _NEEDED_ALIGNS)]
-
-
-def _needed_row(expected: ExpectedOccupancy, *, here: bool) -> tuple[str, ...]:
-    return (
-        f"{'* ' if here else ''}{expected.bundles}",
-        f"{expected.mean_per_bundle:.2f}",
-        f"{expected.fullest_bundle:.2f}",
-        percent(expected.empty_bundle_share),
-        f"{expected.idle_brokers:.3f}",
-        f"{expected.packed_max_over_mean:.3f}",
-    )
+    columns: list[PageColumn[ExpectedOccupancy]] = [
+        ("bundles", ">", lambda row: f"{'* ' if row.bundles == needed.bundles else ''}{row.bundles}"),
+        ("topics each", ">", lambda row: f"{row.mean_per_bundle:.2f}"),
+        ("fullest", ">", lambda row: f"{row.fullest_bundle:.2f}"),
+        ("empty", ">", lambda row: percent(row.empty_bundle_share)),
+        ("idle brokers", ">", lambda row: f"{row.idle_brokers:.3f}"),
+        ("fullest broker", ">", lambda row: f"{row.packed_max_over_mean:.3f}"),
+    ]
+    return [*lines, "", *listing(needed.table, columns)]
 
 
 @suggest_command.command("flag", short_help="Whether consistent hashing of Failover should be on here.")
@@ -395,11 +387,11 @@ def names_lines(fit: Fit, fitted_to: str, *, survive: bool) -> Iterator[str]:
     """The names, and how even they are on the topics they were fitted to, and on others."""
     from tui.kit.verdict_words import worth
 
-    rows = [
-        ("now", "suggested"),
-        *((safe_name(old), safe_name(new)) for old, new in zip(fit.given, fit.names, strict=True)),
+    columns: list[PageColumn[tuple[str, str]]] = [
+        ("now", "<", lambda pair: safe_name(pair[0])),
+        ("suggested", "<", lambda pair: safe_name(pair[1])),
     ]
-    yield from table(rows, _NAME_ALIGNS, indent="  ")
+    yield from listing(zip(fit.given, fit.names, strict=True), columns, indent="  ")
     yield ""
     yield from wrapped(
         f"fitted to {fitted_to}, {fit.tried:,} names tried: {worth(fit.before, fit.after, survive=survive)}"
@@ -439,9 +431,16 @@ def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
     reason = what_rules(kind, sizing)
     if reason:
         yield from wrapped(reason)
-    rows = _around(sizing)
-    heading = ("", kind, "busiest÷avg", "after a loss", "most out/s", "idle", "by chance")
-    yield from table([heading, *map(_size_row, rows)], _SIZE_ALIGNS)
+    columns: list[PageColumn[Size]] = [
+        ("", "<", lambda row: "*" if row.good else ""),
+        (kind, ">", lambda row: f"{row.number:,}"),
+        (BUSIEST_SHORT, ">", lambda row: f"{row.max_over_mean:.2f}"),
+        ("after a loss", ">", lambda row: f"{row.after_loss:.2f}" if row.after_loss else ""),
+        ("most out/s", ">", lambda row: quantity(row.busiest_msgs)),
+        ("idle", ">", lambda row: f"{row.idle:,}"),
+        ("by chance", "<", lambda row: f"{row.chance_low:.2f} to {row.chance_high:.2f}" if row.chance_high else ""),
+    ]
+    yield from listing(_around(sizing), columns)
 
 
 def _around(sizing: Sizing) -> tuple[Size, ...]:
@@ -451,19 +450,6 @@ def _around(sizing: Sizing) -> tuple[Size, ...]:
     at = next((at for at, row in enumerate(sizing.rows) if row.number == (sizing.smallest or sizing.now)), 0)
     low = max(0, min(at - ROWS // 2, len(sizing.rows) - ROWS))
     return sizing.rows[low : low + ROWS]
-
-
-def _size_row(row: Size) -> tuple[str, ...]:
-    chance = f"{row.chance_low:.2f} to {row.chance_high:.2f}" if row.chance_high else ""
-    return (
-        "*" if row.good else "",
-        f"{row.number:,}",
-        f"{row.max_over_mean:.2f}",
-        f"{row.after_loss:.2f}" if row.after_loss else "",
-        quantity(row.busiest_msgs),
-        f"{row.idle:,}",
-        chance,
-    )
 
 
 def flag_lines(verdict: Verdict, *, on: bool) -> Iterator[str]:

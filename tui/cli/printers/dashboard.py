@@ -17,17 +17,38 @@ from engine.views.failover.model import (
     StatusView,
 )
 from engine.views.reported.model import ReportedBroker, ReportedView
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import PageColumn, listing, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.failover.words import flag_helps, foot_text
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import event_effect, percent, quantity, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
-_CONSUMER_HEADING: Final = ("", "consumer", "prio", "active", "of ring", "of rate", "out/s", "pts", "moved")
-_CONSUMER_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", ">", "<")
-_BUNDLE_HEADING: Final = ("  bundle", "topics", "in+out/s", "B/s", "")
-_BUNDLE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
+
+
+def _remark(node: BundleNode) -> str:
+    remark = f"split by {node.algorithm}" if node.children else "new" if node.fresh else ""
+    return remark if node.reported is None else f"{remark} reported by {safe_name(node.reported.owner)}".strip()
+
+
+_CONSUMERS: Final[tuple[PageColumn[ConsumerRow], ...]] = (
+    ("", "<", lambda row: row.tag),
+    ("consumer", "<", lambda row: shorten_middle(safe_name(row.name), NAME_CELLS)),
+    ("prio", ">", lambda row: str(row.priority_level)),
+    ("active", ">", lambda row: "standby" if row.standby else str(row.active_partitions)),
+    ("of ring", ">", lambda row: percent(row.ring_share)),
+    ("of rate", ">", lambda row: percent(row.rate_share)),
+    ("out/s", ">", lambda row: quantity(row.msgs_per_sec)),
+    ("pts", ">", lambda row: str(row.ring_points)),
+    ("moved", "<", lambda row: " ".join([f"+{row.gained}"] * bool(row.gained) + [f"-{row.lost}"] * bool(row.lost))),
+)
+_BUNDLES: Final[tuple[PageColumn[BundleNode], ...]] = (
+    ("  bundle", "<", lambda node: "  " * (node.depth + 1) + node.range_text),
+    ("topics", ">", lambda node: str(node.topics) if node.reported is None else f"{node.reported.topics:,}"),
+    ("in+out/s", ">", lambda node: quantity((node.reported or node).msgs_per_sec)),
+    ("B/s", ">", lambda node: quantity((node.reported or node).bytes_per_sec)),
+    ("", "<", _remark),
+)
 
 
 def dashboard_lines(view: DashboardView, title: str) -> list[str]:
@@ -105,29 +126,13 @@ def _consumers(view: DashboardView) -> list[str]:
     """The table by level and name, which nearly always is the dispatcher's order, then the line of totals."""
     if not view.consumers:
         return ["consumers: none"]
-    rows = [_CONSUMER_HEADING, *(_consumer(row) for row in view.consumers)]
     # Before 3.0 a dispatcher of a topic without partitions keeps them as they connected.
     sorted_by = "by level and name" if view.status.rule is RuleInForce.FIRST_CONNECTED else "in the dispatcher's order"
     return [
         f"consumers: {len(view.consumers)}, {sorted_by} (pts: points on the ring)",
-        *table(rows, _CONSUMER_ALIGNS, indent="  "),
+        *listing(view.consumers, _CONSUMERS, indent="  "),
         *wrapped(foot_text(view.foot), first="  ", rest="  "),
     ]
-
-
-def _consumer(row: ConsumerRow) -> tuple[str, ...]:
-    moved = " ".join([f"+{row.gained}"] * bool(row.gained) + [f"-{row.lost}"] * bool(row.lost))
-    return (
-        row.tag,
-        shorten_middle(safe_name(row.name), NAME_CELLS),
-        str(row.priority_level),
-        "standby" if row.standby else str(row.active_partitions),
-        percent(row.ring_share),
-        percent(row.rate_share),
-        quantity(row.msgs_per_sec),
-        str(row.ring_points),
-        moved,
-    )
 
 
 def _brokers(brokers: tuple[ReportedBroker, ...]) -> Iterator[str]:
@@ -155,33 +160,15 @@ def _bundles(namespaces: tuple[NamespaceNode, ...]) -> Iterator[str]:
             f" · reported: {counted(namespace.reported.topics, 'topic')}"
             f" · {quantity(namespace.reported.msgs_per_sec)} in+out/s"
         )
-        rows = [_BUNDLE_HEADING, *(row for root in namespace.roots for row in _bundle(root))]
-        yield from table(rows, _BUNDLE_ALIGNS)
+        yield from listing((node for root in namespace.roots for node in _with_children(root)), _BUNDLES)
 
 
-def _bundle(root: BundleNode) -> Iterator[tuple[str, ...]]:
+def _with_children(root: BundleNode) -> Iterator[BundleNode]:
     """A bundle and, below it, the ones it was split into. A list of nodes to visit, because splits can nest deeply."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        remark = f"split by {node.algorithm}" if node.children else "new" if node.fresh else ""
-        if node.reported is not None:
-            yield (
-                "  " * (node.depth + 1) + node.range_text,
-                f"{node.reported.topics:,}",
-                quantity(node.reported.msgs_per_sec),
-                quantity(node.reported.bytes_per_sec),
-                f"{remark} reported by {safe_name(node.reported.owner)}".strip(),
-            )
-            waiting.extend(reversed(node.children))
-            continue
-        yield (
-            "  " * (node.depth + 1) + node.range_text,
-            str(node.topics),
-            quantity(node.msgs_per_sec),
-            quantity(node.bytes_per_sec),
-            remark,
-        )
+        yield node
         waiting.extend(reversed(node.children))
 
 

@@ -8,16 +8,14 @@ from typing import Final
 
 from engine.admin.between import Change
 from engine.text import counted, shell_line, visible
-from engine.views.comparing.difference import DifferenceView, SubscriptionDifference
+from engine.views.comparing.difference import DifferenceView, SettingDifference, SubscriptionDifference
 from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.reported.changes import change_text
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import BY_TOP, PageColumn, and_more, listing, wrapped
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import NOBODY, bytes_per_sec, out_rate, percent, quantity, safe_name, short_topic, subject_title
 
 NAMED: Final = 8
-_ROW_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", ">", ">", "<")
-_SETTING_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<")
 
 
 def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
@@ -32,11 +30,12 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
     yield from sum_lines(view)
     if view.settings:
         yield ""
-        rows = [
-            ("setting", "A", "B"),
-            *((f"  {setting.name}", setting.before, setting.after) for setting in view.settings),
+        columns: list[PageColumn[SettingDifference]] = [
+            ("setting", "<", lambda setting: f"  {setting.name}"),
+            ("A", "<", lambda setting: setting.before),
+            ("B", "<", lambda setting: setting.after),
         ]
-        yield from table(rows, _SETTING_ALIGNS)
+        yield from listing(view.settings, columns)
     for bundle in view.bundles:
         yield f"bundles of {safe_name(bundle.namespace)}: {bundle.before:,} → {bundle.after:,}"
     yield from _names("topics appeared", view.topics_appeared)
@@ -71,7 +70,7 @@ def _reported(changes: Sequence[Change], top: int) -> Iterator[str]:
     yield from wrapped(f"as brokers reported: {counted(len(changes), 'change')} ({kinds})", rest="  ")
     for change in changes[:top]:
         yield from wrapped(f"{safe_name(change.namespace)}: {visible(change_text(change))}", first="  ", rest="    ")
-    yield from more_line(len(changes) - top)
+    yield from and_more(len(changes) - top, BY_TOP)
 
 
 def differing_lines(view: DifferenceView, top: int) -> Iterator[str]:
@@ -142,32 +141,21 @@ def _pairs(label: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 def handover_lines(rows: Sequence[HandoverRow], noun: str, top: int) -> Iterator[str]:
     """What changes hands, a line each: name, from, to, traffic, unacknowledged messages, and remarks."""
-    messages = "out/s" if noun != SLOT else "messages"
     has_unacked = noun != SLOT and any(row.unacked for row in rows[:top])
-    subject = "topic" if noun != SLOT else "known key"
-    heading = (subject, "from", "to", messages, "unacked" if has_unacked else "", "")
-    cells = [
-        (
-            f"  {short_topic(row.name)}",
-            NOBODY if row.before is None else safe_name(row.before),
-            NOBODY if row.after is None else safe_name(row.after),
-            quantity(row.msgs_per_sec),
-            f"{row.unacked:,}" if has_unacked else "",
-            _remark(row),
-        )
-        for row in rows[:top]
+    unacked: PageColumn[HandoverRow] = ("unacked", ">", lambda row: f"{row.unacked:,}")
+    columns: list[PageColumn[HandoverRow]] = [
+        ("topic" if noun != SLOT else "known key", "<", lambda row: f"  {short_topic(row.name)}"),
+        ("from", "<", lambda row: NOBODY if row.before is None else safe_name(row.before)),
+        ("to", "<", lambda row: NOBODY if row.after is None else safe_name(row.after)),
+        ("out/s" if noun != SLOT else "messages", ">", lambda row: quantity(row.msgs_per_sec)),
+        *([unacked] if has_unacked else []),
+        ("", "<", _remark),
     ]
-    yield from table([heading, *cells], _ROW_ALIGNS)
-    yield from more_line(len(rows) - top)
+    yield from listing(rows[:top], columns)
+    yield from and_more(len(rows) - top, BY_TOP)
 
 
 def _remark(row: HandoverRow) -> str:
     if row.kind != "moved":
         return row.kind
     return "another consumer of that name" if row.is_between_namesakes else ""
-
-
-def more_line(left: int) -> Iterator[str]:
-    """How many rows are not shown."""
-    if left > 0:
-        yield f"  and {left:,} more (--top and --json have them)"

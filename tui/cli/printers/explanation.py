@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, Final
 from engine.admin.interruptions import Interruption
 from engine.answer import about, extended
 from engine.diagnosis.seen import EXCLUSIVE
-from engine.diagnosis.turns import TurnExplanation
+from engine.diagnosis.turns import Turn, TurnExplanation
 from engine.failover.explain import FailoverExplanation, Rival, rivals_of
 from engine.text import counted, listed
 from engine.views.failover.explanations import TopicExplanation
 from engine.views.reported.bundles import Whereabouts
 from engine.views.reported.partition import PartitionReported
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import BY_JSON, Align, PageColumn, and_more, labelled, listing, table
 from tui.failover.explaining import remarks_of, why_not
 from tui.kit.interruptions import anew_parts
 from tui.kit.wording import safe_name, shorten_middle
@@ -23,11 +23,13 @@ from tui.kit.wording import safe_name, shorten_middle
 NAME_CELLS: Final = 40
 ORDER_SHOWN: Final = 12
 TURNS_SHOWN: Final = 200
-_LABEL_CELLS: Final = 11
 _ALIGNS: Final[tuple[Align, ...]] = (">", "<", ">", "<")
-
-
-_TURN_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<")
+_TURNS: Final[tuple[PageColumn[Turn], ...]] = (
+    ("consumer", "<", lambda turn: shorten_middle(safe_name(turn.consumer), NAME_CELLS)),
+    ("permits", ">", lambda turn: f"{turn.permits:,}"),
+    ("unacked", ">", lambda turn: f"{turn.unacked:,}"),
+    ("why not", "<", lambda turn: "can be next" if turn.why_not is None else turn.why_not.value),
+)
 
 FORMAT: Final = "ringside.explain/1"
 _BROKER: Final = about("The broker that brokers report to own the topic or its bundle; null where none does.")
@@ -82,12 +84,12 @@ def explanation_lines(
     """The answer and its reasons, one labelled sentence each, where it is, then the dispatcher's order."""
     if isinstance(explanation, TurnExplanation):
         return _turn_lines(explanation, place, bundle)
-    lines = _labelled("full name", safe_name(explanation.topic))
-    lines += _labelled("of", f"subscription {safe_name(explanation.subscription)}")
+    lines = labelled("full name", safe_name(explanation.topic))
+    lines += labelled("of", f"subscription {safe_name(explanation.subscription)}")
     nobody = reported.sentence if reported is not None else ""
-    lines += _labelled("reported", nobody) if nobody else []
+    lines += labelled("reported", nobody) if nobody else []
     for remark in remarks_of(explanation, others=False):
-        lines += _labelled("by rule" if nobody and remark.label == "active" else remark.label, remark.text)
+        lines += labelled("by rule" if nobody and remark.label == "active" else remark.label, remark.text)
     if place is not None:
         lines += _place_lines(place)
     if explanation.why is not None:
@@ -100,19 +102,19 @@ def _place_lines(place: Whereabouts) -> list[str]:
     lines = []
     if place.broker:
         what = "serves the topic" if place.by_look_up else "owns the bundle"
-        lines += _labelled("broker", f"{safe_name(place.broker)} {what}, as reported")
+        lines += labelled("broker", f"{safe_name(place.broker)} {what}, as reported")
     unload = place.unload
     again = f"{counted(unload.producers, 'producer')} and {counted(unload.consumers, 'consumer')} connect again"
     said = ", ".join([again, *anew_parts([unload])])
     text = f"of the bundle interrupts {counted(unload.topics, 'reported topic')}: {said}"
-    return lines + _labelled("unloading", text)
+    return lines + labelled("unloading", text)
 
 
 def unsubscribed_lines(topic: str, namespace: str, place: Whereabouts | None, bundle: str | None) -> list[str]:
     """Where a topic is that nobody has subscribed to."""
-    lines = _labelled("full name", safe_name(topic))
-    lines += _labelled("of", "no subscription, so nobody consumes it")
-    lines += _labelled("bundle", f"{safe_name(namespace)}/{bundle}") if bundle else []
+    lines = labelled("full name", safe_name(topic))
+    lines += labelled("of", "no subscription, so nobody consumes it")
+    lines += labelled("bundle", f"{safe_name(namespace)}/{bundle}") if bundle else []
     return [*lines, *(_place_lines(place) if place is not None else [])]
 
 
@@ -136,34 +138,23 @@ def located(place: Whereabouts | None) -> dict[str, Any]:
 
 
 def _turn_lines(explanation: TurnExplanation, place: Whereabouts | None, bundle: str | None) -> list[str]:
-    lines = _labelled("full name", safe_name(explanation.topic))
-    lines += _labelled(
+    lines = labelled("full name", safe_name(explanation.topic))
+    lines += labelled(
         "of", f"subscription {safe_name(explanation.subscription)}, of type {explanation.type}, as it was seen"
     )
-    lines += _labelled("next", _next(explanation))
+    lines += labelled("next", _next(explanation))
     if explanation.type != EXCLUSIVE:
-        lines += _labelled(
+        lines += labelled(
             "rule",
             "round robin over the consumers with permits of the best priority level that has any, at most"
             f" {explanation.batch} entries a turn; answers do not show levels, so all count as one here",
         )
-    lines += _labelled("backlog", counted(explanation.backlog, "message"))
-    lines += _labelled("bundle", f"{safe_name(explanation.namespace)}/{bundle}") if bundle else []
+    lines += labelled("backlog", counted(explanation.backlog, "message"))
+    lines += labelled("bundle", f"{safe_name(explanation.namespace)}/{bundle}") if bundle else []
     lines += _place_lines(place) if place is not None else []
-    rows = [("consumer", "permits", "unacked", "why not")]
-    rows += [
-        (
-            shorten_middle(safe_name(turn.consumer), NAME_CELLS),
-            f"{turn.permits:,}",
-            f"{turn.unacked:,}",
-            "can be next" if turn.why_not is None else turn.why_not.value,
-        )
-        for turn in explanation.turns[:TURNS_SHOWN]
-    ]
     if explanation.turns:
-        lines += ["", *table(rows, _TURN_ALIGNS, indent="  ")]
-    left = len(explanation.turns) - TURNS_SHOWN
-    return [*lines, f"  and {left:,} more (--json has them all)"] if left > 0 else lines
+        lines += ["", *listing(explanation.turns[:TURNS_SHOWN], _TURNS, indent="  ")]
+    return [*lines, *and_more(len(explanation.turns) - TURNS_SHOWN, BY_JSON)]
 
 
 def _next(explanation: TurnExplanation) -> str:
@@ -177,10 +168,6 @@ def _next(explanation: TurnExplanation) -> str:
     if len(able) == 1:
         return f"{able[0]}, the only one of {counted(len(explanation.turns), 'consumer')} that can"
     return f"one of {len(able)} of {counted(len(explanation.turns), 'consumer')}: {listed(able)}"
-
-
-def _labelled(label: str, text: str) -> list[str]:
-    return wrapped(text, first=f"{label:<{_LABEL_CELLS}}", rest=" " * _LABEL_CELLS)
 
 
 def _order(why: FailoverExplanation) -> Iterator[str]:

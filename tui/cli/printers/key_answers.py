@@ -22,7 +22,7 @@ from engine.views.keys.model import LuckWord, PartitionsView
 from engine.views.keys.path import KeyPath
 from engine.views.keys.words import NO_HEIRS, VERDICTS, luck_sentence, verdict_text
 from engine.views.reported.model import ReportedView
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import BY_JSON, PageColumn, and_more, labelled, listing, table, wrapped
 from tui.cli.printers.explanation import FORMAT
 from tui.cli.printers.keys_page import partition_lines
 from tui.cli.printers.reported import reported_lines
@@ -37,7 +37,6 @@ PIECES_SHOWN: Final = 1_000
 CONSUMERS_SHOWN: Final = 500
 _LABEL_CELLS: Final = 11
 _NAME_CELLS: Final = 24
-_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", ">")
 _MODE: Final = about("How keys are shared.")
 _TECHNIQUE: Final = about("Whether the mode is a technique of clients on top of sticky.")
 _RELEASE: Final = about("The release whose rule it is.")
@@ -60,33 +59,33 @@ def explained_lines(
 ) -> list[str]:
     """The key's way to its consumer, one labelled sentence for each step."""
     step = explanation.slot
-    lines = _labelled("key", f"{_key(sticky.data)} ({sticky.source.value})")
+    lines = labelled("key", f"{_key(sticky.data)} ({sticky.source.value})")
     if sticky.source in _REMARKS:
-        lines += _labelled("", _REMARKS[sticky.source])
+        lines += labelled("", _REMARKS[sticky.source])
     if way is not None:
-        lines += _labelled("partition", safe_name(way.sentence))
-    lines += _labelled("bytes", _bytes(step.key))
-    lines += _labelled("hash", f"murmur3 gives {step.raw_hash:,}, without its top bit {step.hash_value:,}")
+        lines += labelled("partition", safe_name(way.sentence))
+    lines += labelled("bytes", _bytes(step.key))
+    lines += labelled("hash", f"murmur3 gives {step.raw_hash:,}, without its top bit {step.hash_value:,}")
     sums = f"{step.hash_value:,} mod {step.division.divisor:,} = {step.division.remainder:,}"
     sums += f", plus {step.low}" if step.low else ""
     folded = "; slot 0 means no hash, so it becomes 1" if step.folded else ""
-    lines += _labelled("slot", f"{step.slot:,} = {sums}{folded}")
+    lines += labelled("slot", f"{step.slot:,} = {sums}{folded}")
     if not who.selector.consumers:
-        lines += _labelled("owner", "nobody: name consumers with --consumers, or a recording")
+        lines += labelled("owner", "nobody: name consumers with --consumers, or a recording")
         return [*lines, *(_elsewhere(way) if way is not None else ())]
-    lines += _labelled("owner", _consumer(explanation.owner))
-    lines += _labelled("rule", safe_name(key_sentence(explanation)))
+    lines += labelled("owner", _consumer(explanation.owner))
+    lines += labelled("rule", safe_name(key_sentence(explanation)))
     if explanation.point is not None and explanation.point.claimants:
         keys = ", ".join(repr(point_key) for point_key in explanation.point.claimants[0].point_keys)
-        lines += _labelled(
+        lines += labelled(
             "point", f"{explanation.point.point:,}, {explanation.point.distance:,} on, is the hash of {keys}"
         )
     heirs = ", then ".join(_consumer(heir) for heir in explanation.heirs)
-    lines += _labelled("heirs", heirs or NO_HEIRS)
-    lines += _labelled("waits", _waiting(who, explanation))
-    lines += _labelled("of", _whose(who))
+    lines += labelled("heirs", heirs or NO_HEIRS)
+    lines += labelled("waits", _waiting(who, explanation))
+    lines += labelled("of", _whose(who))
     if way is not None and way.resonance is not None:
-        lines += _labelled("slots", way.resonance.sentence)
+        lines += labelled("slots", way.resonance.sentence)
     return [*lines, *_others(rivals_of(who.selector, explanation)), *(_elsewhere(way) if way is not None else ())]
 
 
@@ -94,12 +93,12 @@ def _others(rivals: tuple[Rival, ...]) -> list[str]:
     """All other consumers, and why they do not get the key, the nearest first."""
     if not rivals:
         return []
-    rows = [("not", "slots", "why")]
-    rows += [
-        (shorten_middle(_consumer(rival.consumer), _NAME_CELLS), f"{rival.slots:,}", why_not(rival))
-        for rival in nearest_first(rivals)[:RIVALS_SHOWN]
+    columns: list[PageColumn[Rival]] = [
+        ("not", "<", lambda rival: shorten_middle(_consumer(rival.consumer), _NAME_CELLS)),
+        ("slots", ">", lambda rival: f"{rival.slots:,}"),
+        ("why", "<", why_not),
     ]
-    return ["", *table(rows, ("<", ">", "<")), *_more(len(rivals), RIVALS_SHOWN)]
+    return ["", *listing(nearest_first(rivals)[:RIVALS_SHOWN], columns), *_more(len(rivals), RIVALS_SHOWN)]
 
 
 def _elsewhere(way: KeyPath) -> list[str]:
@@ -170,20 +169,22 @@ def explained_document(
 def owned_lines(who: Sharing, owned: Owned) -> list[str]:
     """Exactly the slots of a consumer, and its keys."""
     share = percent(owned.slots / who.selector.slots.occurring)
-    lines = _labelled("consumer", _consumer(owned.consumer))
-    lines += _labelled("of", _whose(who))
-    lines += _labelled("slots", f"{counted(owned.slots, 'slot')} in {counted(len(owned.pieces), 'piece')}, {share}")
+    lines = labelled("consumer", _consumer(owned.consumer))
+    lines += labelled("of", _whose(who))
+    lines += labelled("slots", f"{counted(owned.slots, 'slot')} in {counted(len(owned.pieces), 'piece')}, {share}")
     pieces = " ".join(_piece(piece) for piece in owned.pieces[:PIECES_SHOWN]) or "none"
     lines += wrapped(pieces, first=" " * _LABEL_CELLS, rest=" " * _LABEL_CELLS)
     lines += _more(len(owned.pieces), PIECES_SHOWN)
     if not owned.known:
         return lines
-    lines += _labelled("keys", f"{len(owned.keys)} of {counted(len(owned.known), 'known key')}")
-    rows = [
-        (_key(key), str(who.selector.slots.slot_of_key(key)), str(owned.known[key])) for key in owned.keys[:KEYS_SHOWN]
+    lines += labelled("keys", f"{len(owned.keys)} of {counted(len(owned.known), 'known key')}")
+    columns: list[PageColumn[bytes]] = [
+        ("key", "<", _key),
+        ("slot", ">", lambda key: str(who.selector.slots.slot_of_key(key))),
+        ("messages", ">", lambda key: str(owned.known[key])),
     ]
-    if rows:
-        lines += table([("key", "slot", "messages"), *rows], ("<", ">", ">"), indent=" " * _LABEL_CELLS)
+    if owned.keys:
+        lines += listing(owned.keys[:KEYS_SHOWN], columns, indent=" " * _LABEL_CELLS)
     return lines + _more(len(owned.keys), KEYS_SHOWN)
 
 
@@ -240,34 +241,18 @@ def owned_document(who: Sharing, owned: Owned) -> KeyConsumerDocument:
 
 def spread_lines(who: Sharing, luck: Luck, partitions: PartitionsView | None = None) -> list[str]:
     """All consumers, what nobody has, whether the spread of the known keys is luck, and the partitions."""
-    lines = _labelled("of", _whose(who))
-    rows = [("consumer", "slots", "share", "pieces", "keys", "by share", "messages")]
-    owned = slots_by_consumer(who.selector)
-    for consumer, row in list(zip(who.selector.consumers, luck.consumers, strict=True))[:CONSUMERS_SHOWN]:
-        pieces = owned[consumer.consumer_id]
-        expected = f"{row.expected_keys:.1f} ({row.likely_low}-{row.likely_high})"
-        slots = sum(piece.count for piece in pieces)
-        rows.append(
-            (
-                shorten_middle(safe_name(consumer.name), _NAME_CELLS),
-                str(slots),
-                percent(slots / who.selector.slots.occurring),
-                str(len(pieces)),
-                *((str(row.keys), expected, f"{row.messages:.0f}") if luck.keys else ("", "", "")),
-            )
-        )
-    if not luck.keys:
-        rows[0] = (*rows[0][:4], "", "", "")
-    lines += ["", *table(rows, _ALIGNS), *_more(len(luck.consumers), CONSUMERS_SHOWN), ""]
-    gaps = _gaps(who)
+    lines = labelled("of", _whose(who))
+    rows, gaps = _spread_rows(who, luck), _gaps(who)
+    columns = _SPREAD if luck.keys else _SPREAD[:4]
+    lines += ["", *listing(rows[:CONSUMERS_SHOWN], columns), *_more(len(rows), CONSUMERS_SHOWN), ""]
     if gaps.slot_count:
         where = " ".join(map(str, gaps.ranges[:PIECES_SHOWN]))
-        lines += _labelled("nobody", f"{counted(gaps.slot_count, 'slot')}: messages of their keys wait; {where}")
+        lines += labelled("nobody", f"{counted(gaps.slot_count, 'slot')}: messages of their keys wait; {where}")
         if luck.ownerless_keys:
-            lines += _labelled("", f"{counted(luck.ownerless_keys, 'known key')} in them")
-    lines += _labelled("luck", luck_sentence(luck))
+            lines += labelled("", f"{counted(luck.ownerless_keys, 'known key')} in them")
+    lines += labelled("luck", luck_sentence(luck))
     if luck.keys:
-        lines += _labelled(
+        lines += labelled(
             "by chance", verdict_text(VERDICTS[luck.verdict], unusual=luck.busiest_keys > luck.busiest_high)
         )
     if partitions is not None:
@@ -302,6 +287,17 @@ class ConsumerSpread:
     messages: Annotated[float, about("Messages those keys had.", 0)]
     expected_keys: Annotated[float, about("Keys it has by chance, on average.", 0)]
     likely_keys: Annotated[tuple[int, int], about("Fewest and most keys in nine of ten cases.", 0)]
+
+
+_SPREAD: Final[tuple[PageColumn[ConsumerSpread], ...]] = (
+    ("consumer", "<", lambda row: shorten_middle(safe_name(row.name), _NAME_CELLS)),
+    ("slots", ">", lambda row: str(row.slots)),
+    ("share", ">", lambda row: percent(row.share)),
+    ("pieces", ">", lambda row: str(row.pieces)),
+    ("keys", ">", lambda row: str(row.keys)),
+    ("by share", ">", lambda row: f"{row.expected_keys:.1f} ({row.likely_keys[0]}-{row.likely_keys[1]})"),
+    ("messages", ">", lambda row: f"{row.messages:.0f}"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,21 +345,11 @@ class KeySpreadDocument:
 
 def spread_document(who: Sharing, luck: Luck, partitions: PartitionsView | None = None) -> Any:
     """The same as plain values for JSON."""
-    owned, gaps, occurring = slots_by_consumer(who.selector), _gaps(who), who.selector.slots.occurring
-    consumers = []
-    for consumer, row in zip(who.selector.consumers, luck.consumers, strict=True):
-        pieces = owned[consumer.consumer_id]
-        slots = sum(piece.count for piece in pieces)
-        consumers.append(
-            ConsumerSpread(
-                consumer.consumer_id, consumer.name, slots, slots / occurring, len(pieces), row.keys, row.messages,
-                row.expected_keys, (row.likely_low, row.likely_high),
-            )
-        )  # fmt: skip
+    gaps = _gaps(who)
     whole = KeySpreadDocument(
         **_head(who),
-        slots=occurring,
-        consumers=tuple(consumers),
+        slots=who.selector.slots.occurring,
+        consumers=_spread_rows(who, luck),
         unowned=Unowned(gaps.slot_count, tuple((piece.start, piece.end) for piece in gaps.ranges), luck.ownerless_keys),
         known_keys=luck.keys + luck.ownerless_keys,
         luck=extended(
@@ -379,6 +365,20 @@ def spread_document(who: Sharing, luck: Luck, partitions: PartitionsView | None 
         reported=who.reported,
     )
     return document(whole, [consumer.consumer_id for consumer in who.selector.consumers])
+
+
+def _spread_rows(who: Sharing, luck: Luck) -> tuple[ConsumerSpread, ...]:
+    owned, rows = slots_by_consumer(who.selector), []
+    for consumer, row in zip(who.selector.consumers, luck.consumers, strict=True):
+        pieces = owned[consumer.consumer_id]
+        slots = sum(piece.count for piece in pieces)
+        rows.append(
+            ConsumerSpread(
+                consumer.consumer_id, consumer.name, slots, slots / who.selector.slots.occurring, len(pieces),
+                row.keys, row.messages, row.expected_keys, (row.likely_low, row.likely_high),
+            )
+        )  # fmt: skip
+    return tuple(rows)
 
 
 def _head(who: Sharing) -> dict[str, Any]:
@@ -449,8 +449,4 @@ def _piece(piece: OwnedSlots) -> str:
 
 
 def _more(count: int, shown: int) -> list[str]:
-    return [f"{'':<{_LABEL_CELLS}}and {count - shown} more (--json has them all)"] if count > shown else []
-
-
-def _labelled(label: str, text: str) -> list[str]:
-    return wrapped(text, first=f"{label:<{_LABEL_CELLS}}", rest=" " * _LABEL_CELLS)
+    return and_more(count - shown, BY_JSON, indent=" " * _LABEL_CELLS)

@@ -10,7 +10,7 @@ from msgspec.structs import astuple
 from engine.text import counted
 from engine.views.keys.model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, PartitionsView, WaitRow
 from engine.views.keys.words import shown, verdict_text
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import PageColumn, and_more, listing, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.kit.wording import (
     BUSIEST,
@@ -22,8 +22,28 @@ from tui.kit.wording import (
 NAME_CELLS: Final = 22
 SHOWN: Final = 20
 """Waiting slots, gaps and deliveries that are listed; the rest is counted."""
-_HEADING: Final = ("", "consumer", "slots", "share", "keys", "messages", "unacked", "waiting", "pieces", "moved")
-_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", ">", ">", "<")
+
+
+def _moved(row: KeyConsumerRow) -> str:
+    gained, lost = (
+        f"+{row.gained_slots:,}" if row.gained_slots else "",
+        f"-{row.lost_slots:,}" if row.lost_slots else "",
+    )
+    return " ".join(filter(None, (gained, lost))) + (" (bystander)" if row.bystander else "")
+
+
+_CONSUMERS: Final[tuple[PageColumn[KeyConsumerRow], ...]] = (
+    ("", "<", lambda row: row.tag),
+    ("consumer", "<", lambda row: shorten_middle(safe_name(row.name), NAME_CELLS)),
+    ("slots", ">", lambda row: f"{row.slots:,}"),
+    ("share", ">", lambda row: percent(row.share)),
+    ("keys", ">", lambda row: f"{row.keys:,}"),
+    ("messages", ">", lambda row: f"{row.messages:,}"),
+    ("unacked", ">", lambda row: f"{row.unacked:,}"),
+    ("waiting", ">", lambda row: f"{row.waiting:,}"),
+    ("pieces", ">", lambda row: f"{row.ranges:,}"),
+    ("moved", "<", _moved),
+)
 
 
 def keys_lines(view: KeysView) -> list[str]:
@@ -66,26 +86,7 @@ def _status(status: KeysStatus) -> Iterator[str]:
 def _consumers(view: KeysView) -> list[str]:
     if not view.consumers:
         return ['consumers: none; --apply "add NAME" connects one', *_foot(view.foot)]
-    rows = [_HEADING, *(_consumer(row) for row in view.consumers)]
-    return [f"consumers: {len(view.consumers)}", *table(rows, _ALIGNS, indent="  "), *_foot(view.foot)]
-
-
-def _consumer(row: KeyConsumerRow) -> tuple[str, ...]:
-    moved = " ".join(
-        [f"+{row.gained_slots:,}"] * bool(row.gained_slots) + [f"-{row.lost_slots:,}"] * bool(row.lost_slots)
-    )
-    return (
-        row.tag,
-        shorten_middle(safe_name(row.name), NAME_CELLS),
-        f"{row.slots:,}",
-        percent(row.share),
-        f"{row.keys:,}",
-        f"{row.messages:,}",
-        f"{row.unacked:,}",
-        f"{row.waiting:,}",
-        f"{row.ranges:,}",
-        moved + (" (bystander)" if row.bystander else ""),
-    )
+    return [f"consumers: {len(view.consumers)}", *listing(view.consumers, _CONSUMERS, indent="  "), *_foot(view.foot)]
 
 
 def partition_lines(view: PartitionsView | None) -> Iterator[str]:
@@ -96,8 +97,7 @@ def partition_lines(view: PartitionsView | None) -> Iterator[str]:
     heading = ("", "keys", "messages", "unacked", "waiting", "slots", "consumers")
     rows = [heading, *(tuple(f"{number:,}" for number in astuple(row)) for row in view.rows[:SHOWN])]
     yield from table(rows, (">", ">", ">", ">", ">", ">", ">"), indent="  ")
-    if len(view.rows) > SHOWN:
-        yield f"  and {len(view.rows) - SHOWN:,} more"
+    yield from and_more(len(view.rows) - SHOWN)
     if view.undecided_keys:
         yield f"  {counted(view.undecided_keys, 'known key')} that the client does not count as one"
     if view.sentence:
@@ -126,8 +126,7 @@ def _waits(view: KeysView) -> Iterator[str]:
     yield f"waiting: {counted(len(view.waits), 'slot')}"
     for row in view.waits[:SHOWN]:
         yield from wrapped(_wait(view, row), first="  ", rest="    ")
-    if len(view.waits) > SHOWN:
-        yield f"  and {len(view.waits) - SHOWN:,} more"
+    yield from and_more(len(view.waits) - SHOWN)
 
 
 def _wait(view: KeysView, row: WaitRow) -> str:
@@ -157,8 +156,7 @@ def _gaps(view: KeysView) -> Iterator[str]:
         slots = counted(row.end - row.start + 1, "slot")
         text = f"{row.start:,}-{row.end:,}: {slots}{', ' if waiting else ''}{waiting}{keys}"
         yield from wrapped(text, first="  ", rest="    ")
-    if len(view.gaps) > SHOWN:
-        yield f"  and {len(view.gaps) - SHOWN:,} more"
+    yield from and_more(len(view.gaps) - SHOWN)
 
 
 def _events(view: KeysView) -> Iterator[str]:

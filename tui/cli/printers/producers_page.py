@@ -17,7 +17,7 @@ from engine.views.producers.model import (
     StatisticsView,
 )
 from engine.views.producers.words import burst_text
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import BY_JSON, Align, PageColumn, and_more, listing, table, wrapped
 from tui.kit.wording import quantity, safe_name, shorten_middle
 from tui.producers.words import rates_sentence
 
@@ -26,21 +26,34 @@ LAST_CELLS: Final = 34
 SHOWN: Final = 20
 """Producers, partitions, statistics and events that are listed; the rest is counted."""
 _CURVE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">")
-_HEADING: Final = (
-    "#",
-    "producer",
-    "client",
-    "router",
-    "start",
-    "opened",
-    "of",
-    "msg/s",
-    "sent",
-    "wait",
-    "state",
-    "last",
+
+
+def _whose(row: StatisticsRow) -> str:
+    who = ", ".join(f"#{number}" for number in row.producers[:4]) + (", ..." if len(row.producers) > 4 else "")
+    return f"{who} (a mixture of {len(row.producers):,})" if row.mixture else who
+
+
+_PRODUCERS: Final[tuple[PageColumn[ProducerRow], ...]] = (
+    ("#", ">", lambda row: str(row.number)),
+    ("producer", "<", lambda row: shorten_middle(safe_name(row.name), NAME_CELLS)),
+    ("client", "<", lambda row: row.client),
+    ("router", "<", lambda row: row.router),
+    ("start", "<", lambda row: "lazy" if row.lazy else "eager"),
+    ("opened", ">", lambda row: f"{row.opened:,}" + (f" (+{row.gained:,})" if row.gained else "")),
+    ("of", ">", lambda row: f"{row.known:,}"),
+    ("msg/s", ">", lambda row: "-" if row.msgs_per_sec is None else quantity(row.msgs_per_sec)),
+    ("sent", ">", lambda row: f"{row.sent_msgs:,}"),
+    ("wait", ">", lambda row: f"{row.pending_msgs:,}"),
+    ("state", "<", lambda row: row.state),
+    ("last", "<", lambda row: shorten_middle(safe_name(row.last), LAST_CELLS)),
 )
-_ALIGNS: Final[tuple[Align, ...]] = (">", "<", "<", "<", "<", ">", ">", ">", ">", ">", "<", "<")
+_STATISTICS: Final[tuple[PageColumn[StatisticsRow], ...]] = (
+    ("name", "<", lambda row: shorten_middle(safe_name(row.name), NAME_CELLS) or "-"),
+    ("msg/s", ">", lambda row: quantity(row.msgs_per_sec)),
+    ("B/s", ">", lambda row: quantity(row.bytes_per_sec)),
+    ("mean B", ">", lambda row: quantity(row.mean_msg_bytes)),
+    ("of", "<", _whose),
+)
 
 
 def producers_lines(view: ProducersView, statistics: StatisticsView) -> list[str]:
@@ -92,25 +105,12 @@ def _status(view: ProducersView) -> Iterator[str]:
 def _producers(view: ProducersView) -> list[str]:
     if not view.producers:
         return ['producers: none; --apply "producer add count 3 lazy" creates some']
-    rows = [_HEADING, *(_row(row) for row in view.producers[:SHOWN])]
-    return [f"producers: {len(view.producers):,}", *table(rows, _ALIGNS, indent="  "), *_more(len(view.producers))]
-
-
-def _row(row: ProducerRow) -> tuple[str, ...]:
-    return (
-        str(row.number),
-        shorten_middle(safe_name(row.name), NAME_CELLS),
-        row.client,
-        row.router,
-        "lazy" if row.lazy else "eager",
-        f"{row.opened:,}" + (f" (+{row.gained:,})" if row.gained else ""),
-        f"{row.known:,}",
-        "-" if row.msgs_per_sec is None else quantity(row.msgs_per_sec),
-        f"{row.sent_msgs:,}",
-        f"{row.pending_msgs:,}",
-        row.state,
-        shorten_middle(safe_name(row.last), LAST_CELLS),
-    )
+    count = len(view.producers)
+    return [
+        f"producers: {count:,}",
+        *listing(view.producers[:SHOWN], _PRODUCERS, indent="  "),
+        *and_more(count - SHOWN, BY_JSON),
+    ]
 
 
 def _opened(view: ProducersView) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _partitions(view: ProducersView) -> Iterator[str]:
     busiest_has = counted(view.foot.busiest, "producer")
     yield f"partitions: {part.count:,}, busiest {busiest_has}, {view.foot.idle:,} without any"
     yield from table(rows, (">", ">", ">", ">", ">", ">", "<"), indent="  ")
-    yield from _more(part.count)
+    yield from and_more(part.count - SHOWN, BY_JSON)
 
 
 def _statistics(view: StatisticsView) -> Iterator[str]:
@@ -193,20 +193,8 @@ def _statistics(view: StatisticsView) -> Iterator[str]:
         mark = " (in force)" if title == view.in_force else ""
         text = f"{counted(len(entries), 'row')}, {counted(torn, 'producer')} in more than one"
         yield f"  {title}{mark}: {text}"
-        rows = [_entry(row) for row in entries[:SHOWN]]
-        yield from table([("name", "msg/s", "B/s", "mean B", "of"), *rows], ("<", ">", ">", ">", "<"), indent="    ")
-        yield from _more(len(entries), indent="    ")
-
-
-def _entry(row: StatisticsRow) -> tuple[str, ...]:
-    who = ", ".join(f"#{number}" for number in row.producers[:4]) + (", ..." if len(row.producers) > 4 else "")
-    return (
-        shorten_middle(safe_name(row.name), NAME_CELLS) or "-",
-        quantity(row.msgs_per_sec),
-        quantity(row.bytes_per_sec),
-        quantity(row.mean_msg_bytes),
-        f"{who} (a mixture of {len(row.producers):,})" if row.mixture else who,
-    )
+        yield from listing(entries[:SHOWN], _STATISTICS, indent="    ")
+        yield from and_more(len(entries) - SHOWN, BY_JSON, indent="    ")
 
 
 def _events(view: ProducersView) -> Iterator[str]:
@@ -216,8 +204,3 @@ def _events(view: ProducersView) -> Iterator[str]:
         parts += [safe_name(event.effect)] * bool(event.effect)
         effect = f": {', '.join(parts)}" if parts else ""
         yield from wrapped(safe_name(event.text) + effect, first=f"  {event.step:>3}  ", rest=" " * 7)
-
-
-def _more(count: int, indent: str = "  ") -> list[str]:
-    left = count - SHOWN
-    return [f"{indent}and {left:,} more (--json has them all)"] if left > 0 else []

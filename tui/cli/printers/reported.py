@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 from engine.text import counted
 from engine.views.reported.model import Comparison, ReportedView
-from engine.views.reported.subscription import SubscriptionView
-from tui.cli.plain import Align, table, wrapped
+from engine.views.reported.subscription import SubscriptionView, TopicRow
+from tui.cli.plain import Align, PageColumn, and_more, listing, table, wrapped
 from tui.kit.reported import Tagged, comparison_text, obstacle_texts, pair_words, seen_text, waiting_text
 from tui.kit.wording import known, quantity, safe_name, short_topic, shorten_middle
 
@@ -35,9 +35,7 @@ def _comparison_lines(comparison: Comparison | None) -> Iterator[str]:
         sides = f"reported {safe_name(difference.reported)}, by the model {safe_name(difference.modelled)}"
         text = f"{short_topic(difference.topic)}: {difference.kind}, {sides} ({difference.rule})"
         yield from wrapped(text, first="    ", rest="      ")
-    more = len(comparison.disagreements) - DIFFERENCES_SHOWN
-    if more > 0:
-        yield f"    and {more:,} more"
+    yield from and_more(len(comparison.disagreements) - DIFFERENCES_SHOWN, indent="    ")
 
 
 def reported_lines(view: ReportedView | None, rows: Sequence[Row]) -> Iterator[str]:
@@ -92,8 +90,7 @@ def _draining(view: ReportedView, rows: Sequence[Row]) -> Iterator[str]:
         unacked, attempts = f"{wait.unacked:,}", f"{wait.blocked_attempts:,}"
         listed.append((str(wait.slot), who, whom, unacked, attempts, safe_name(wait.topic)))
     yield from table(listed, (">", "<", "<", ">", ">", "<"), indent="  ")
-    if len(view.waits) > DRAINING_SHOWN:
-        yield f"  and {len(view.waits) - DRAINING_SHOWN:,} more"
+    yield from and_more(len(view.waits) - DRAINING_SHOWN)
 
 
 def seen_event_lines(view: ReportedView) -> Iterator[str]:
@@ -105,8 +102,6 @@ def seen_event_lines(view: ReportedView) -> Iterator[str]:
 TOPICS_SHOWN: Final = 50
 """Topics that are listed; the rest is counted."""
 TOPIC_CELLS: Final = 40
-_TOPIC_HEADING: Final = ("", "topic", "backlog", "unacked", "replay", "out/s", "consumers", "active")
-_TOPIC_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", "<")
 
 
 def subscription_lines(view: SubscriptionView) -> Iterator[str]:
@@ -124,15 +119,18 @@ def subscription_lines(view: SubscriptionView) -> Iterator[str]:
     yield from reported_lines(view.reported, view.consumers)
     yield ""
     yield f"topics: {len(view.topics):,}, the largest backlog first"
-    rows = [_TOPIC_HEADING]
-    for row in view.topics[:TOPICS_SHOWN]:
-        numbers = (known(row.backlog), known(row.unacked), known(row.in_replay), quantity(row.msgs_per_sec))
-        name = shorten_middle(short_topic(row.name), TOPIC_CELLS)
-        active = view.consumers[row.active].tag if row.active >= 0 else ""
-        rows.append(("!" if row.blocked else "", name, *numbers, known(row.consumers), active))
-    yield from table(rows, _TOPIC_ALIGNS, indent="  ")
-    if len(view.topics) > TOPICS_SHOWN:
-        yield f"  and {len(view.topics) - TOPICS_SHOWN:,} more"
+    columns: list[PageColumn[TopicRow]] = [
+        ("", "<", lambda row: "!" if row.blocked else ""),
+        ("topic", "<", lambda row: shorten_middle(short_topic(row.name), TOPIC_CELLS)),
+        ("backlog", ">", lambda row: known(row.backlog)),
+        ("unacked", ">", lambda row: known(row.unacked)),
+        ("replay", ">", lambda row: known(row.in_replay)),
+        ("out/s", ">", lambda row: quantity(row.msgs_per_sec)),
+        ("consumers", ">", lambda row: known(row.consumers)),
+        ("active", "<", lambda row: view.consumers[row.active].tag if row.active >= 0 else ""),
+    ]
+    yield from listing(view.topics[:TOPICS_SHOWN], columns, indent="  ")
+    yield from and_more(len(view.topics) - TOPICS_SHOWN)
     if view.reported.events:
         yield ""
         yield "events:"
