@@ -20,7 +20,7 @@ from engine.text import counted
 from engine.views.failover.model import PartitionRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.bindings import Binding
-from tui.kit.columns import Column, Columns, NameColumn, Value, fitting, table_lines
+from tui.kit.columns import Drawn, Table, drawn, numbers, texts
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel, set_title
 from tui.kit.prompt import TypedLine
@@ -104,63 +104,47 @@ class PartitionsScreen(TableDialog):
         self._colours = colours
 
     def on_mount(self) -> None:
-        rows, colours = self._partitions, self._colours
+        rows = self._partitions
         box = self.query_one(".dialog")
         name = shorten_middle(safe_name(self._consumer), 40)
         set_title(box, f"{name} is active for {counted(len(rows), 'partition')}, {out_rate(self._rate)}")
-        self.show_rows(
-            rows,
-            lambda listed, order: table_lines(
-                listed, partition_columns, lambda row, column: partition_cell(row, column, colours), order
-            ),
-            partition_value,
-            lambda row: (row.name, row.bundle),
-        )
+        self.show_rows(rows, partitions_of(self._colours), lambda row: (row.name, row.bundle))
         self.table.focus()
 
     def chosen(self, row: PartitionRow) -> None:
         self.dismiss(row.name)
 
 
-def partition_columns(rows: Sequence[PartitionRow], width: int) -> Columns:
-    """The columns for a table ``width`` cells wide; the bundle is there where names keep some room."""
-    longest = max((cell_len(short_topic(row.name)) for row in rows), default=0) + 1
-    return fitting(
-        width,
-        NameColumn("partition", max(longest, _NAME_CELLS[0]), max(longest, _NAME_CELLS[1]), _NAME_CELLS[0]),
-        [Column("moved", "", 1, left=True), Column("rate", "out/s", 8), Column("unacked", "unacked", 9)],
-        [Column("hash", "hash", 10), Column("bundle", " bundle", _BUNDLE_CELLS, left=True)],
-        ("moved", "name", "hash", "rate", "unacked", "bundle"),
-    )
+def partitions_of(colours: Palette) -> Table[PartitionRow]:
+    """The table of partitions: ``*`` marks those that the last step moved; bundles are there where names keep room."""
+    dim, accent = hex_colour(colours.dim), f"bold {hex_colour(colours.accent)}"
+
+    def declare(
+        sample: Sequence[PartitionRow], _rows: Sequence[PartitionRow], _width: int
+    ) -> list[Drawn[PartitionRow]]:
+        longest = max((cell_len(short_topic(row.name)) for row in sample), default=0) + 1
+        least, easy = _NAME_CELLS
+        return [
+            Drawn("moved", "", 1, lambda row, _: Text("*" if row.moved else " ", accent, no_wrap=True), left=True),
+            Drawn(
+                "name", "partition", max(longest, least), texts(lambda row: short_topic(row.name)),
+                lambda row: row.name, easy=max(longest, easy), least=least,
+            ),
+            Drawn("hash", "hash", 10, numbers(_hash_text, dim), _hash_text, rank=1),
+            Drawn("rate", "out/s", 8, numbers(lambda row: quantity(row.msgs_per_sec)), lambda row: row.msgs_per_sec),
+            Drawn(
+                "unacked", "unacked", 9, numbers(lambda row: quantity(row.unacked_messages)),
+                lambda row: row.unacked_messages,
+            ),
+            Drawn(
+                "bundle", " bundle", _BUNDLE_CELLS,
+                lambda row, width: Text(" " + fit(row.bundle, width - 1), dim, no_wrap=True),
+                lambda row: row.bundle, rank=2, left=True,
+            ),
+        ]  # fmt: skip
+
+    return drawn(declare)
 
 
-def partition_value(row: PartitionRow, key: str) -> Value:
-    """Return what a column is sorted by and exported with."""
-    match key:
-        case "name":
-            return row.name
-        case "hash":
-            return f"{row.topic_hash:08x}"
-        case "rate":
-            return row.msgs_per_sec
-        case "unacked":
-            return row.unacked_messages
-        case "bundle":
-            return row.bundle
-    return None
-
-
-def partition_cell(row: PartitionRow, column: Column, colours: Palette) -> Text:
-    """One cell of a partition; ``*`` marks one that the last step moved."""
-    dim = hex_colour(colours.dim)
-    match column.key:
-        case "moved":
-            return Text("*" if row.moved else " ", f"bold {hex_colour(colours.accent)}", no_wrap=True)
-        case "name":
-            return Text(fit(short_topic(row.name), column.width - 1) + " ", no_wrap=True)
-        case "hash":
-            return Text(f"{row.topic_hash:08x}".rjust(column.width - 1) + " ", dim, no_wrap=True)
-        case "bundle":
-            return Text(" " + fit(row.bundle, column.width - 1), dim, no_wrap=True)
-    number = row.msgs_per_sec if column.key == "rate" else row.unacked_messages
-    return Text(quantity(number).rjust(column.width - 1) + " ", no_wrap=True)
+def _hash_text(row: PartitionRow) -> str:
+    return f"{row.topic_hash:08x}"

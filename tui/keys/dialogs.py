@@ -21,10 +21,10 @@ from engine.errors import Rejection
 from engine.text import counted
 from engine.views.keys.model import ConsumerKeysView, KeyConsumerRow, KeyRow
 from themes.palettes import Palette
-from tui.keys.lines import owned_cell, owned_columns, owned_value, piece_heading, piece_line
+from tui.keys.lines import owned_keys, piece_heading, piece_line
 from tui.keys.words import MODES
 from tui.kit.bindings import Binding
-from tui.kit.columns import Lines, table_lines
+from tui.kit.columns import Lines
 from tui.kit.dialog import Dialog
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import NEW_LINE, PlainLabel, PlainStatic, assembled, set_title
@@ -252,12 +252,7 @@ class OwnedKeysScreen(TableDialog):
         slots = f"{counted(view.slots, 'slot')} ({percent(self._row.share)})"
         pieces = counted(len(view.pieces), "piece")
         set_title(box, f"{name}: {slots} in {pieces}, {counted(len(view.keys), 'known key')}")
-        self.show_rows(
-            view.keys,
-            lambda keys, order: table_lines(keys, owned_columns, lambda row, at: owned_cell(row, at, colours), order),
-            owned_value,
-            lambda row: (row.text,),
-        )
+        self.show_rows(view.keys, owned_keys(colours), lambda row: (row.text,))
         listed = view.pieces
         self.query_one("#pieces", LineTable).lines = Lines(
             len(listed), lambda at, width: piece_line(listed[at], width, colours), piece_heading

@@ -14,7 +14,7 @@ from engine.views.reported.model import ReportedView, ReportedWait
 from themes.palettes import Palette, hex_colour
 from tui.drawing.colour import letter_style
 from tui.keys.words import key_shown, keys_shown
-from tui.kit.columns import REPORTED_SIGN, Column, Columns, Value
+from tui.kit.columns import REPORTED_SIGN, Drawn, Table, drawn, numbers
 from tui.kit.reported import name_at, pair_words, seen_text
 from tui.kit.wording import UNKNOWN, cut_end, fit, known, quantity, safe_name, short_topic, shorten_middle
 
@@ -108,46 +108,35 @@ def sent_line(message: str, width: int, colours: Palette) -> Text:
     return text
 
 
-def owned_columns(rows: Sequence[KeyRow], width: int) -> Columns:
+def owned_keys(colours: Palette) -> Table[KeyRow]:
     """A star for a key that the last step moved, the key, its partition where there are any, and three numbers."""
-    partitioned = any(row.partition >= 0 for row in rows[:1])
-    part = 6 if partitioned else 0
-    return (
-        Column("moved", "", 2, left=True),
-        Column("key", "key", max(6, width - 2 - 7 - 7 - 6 - part), left=True),
-        *((Column("partition", "part", part),) if partitioned else ()),
-        Column("slot", "slot", 7),
-        Column("messages", "msgs", 7),
-        Column("waiting", "wait", 6),
-    )
+    accent, dim, warn = f"bold {hex_colour(colours.accent)}", hex_colour(colours.dim), hex_colour(colours.warn)
+
+    def declare(sample: Sequence[KeyRow], _rows: Sequence[KeyRow], _width: int) -> list[Drawn[KeyRow]]:
+        return [
+            Drawn("moved", "", 2, lambda row, _: Text("* " if row.moved else "  ", accent, no_wrap=True), left=True),
+            Drawn(
+                "name", "key", _WIDEST, lambda row, width: Text(fit(key_shown(row.text), width), no_wrap=True),
+                lambda row: row.text, easy=6, least=6,
+            ),
+            Drawn(
+                "partition", "part", 6, numbers(lambda row: f"{row.partition}" if row.partition >= 0 else "-"),
+                lambda row: row.partition, there=any(row.partition >= 0 for row in sample[:1]),
+            ),
+            Drawn("slot", "slot", 7, numbers(lambda row: f"{row.slot}", dim), lambda row: row.slot),
+            Drawn("messages", "msgs", 7, numbers(lambda row: quantity(row.messages)), lambda row: row.messages),
+            Drawn(
+                "waiting", "wait", 6,
+                numbers(lambda row: quantity(row.waiting), lambda row: f"bold {warn}" if row.waiting else ""),
+                lambda row: row.waiting,
+            ),
+        ]  # fmt: skip
+
+    return drawn(declare)
 
 
-def owned_value(row: KeyRow, key: str) -> Value:
-    """Return what a column is sorted by and exported with."""
-    values: dict[str, Value] = {
-        "key": row.text, "partition": row.partition, "slot": row.slot, "messages": row.messages, "waiting": row.waiting,
-    }  # fmt: skip
-    return values.get(key)
-
-
-def owned_cell(row: KeyRow, column: Column, colours: Palette) -> Text:
-    """One cell of a known key of a consumer."""
-    match column.key:
-        case "moved":
-            return Text("* " if row.moved else "  ", f"bold {hex_colour(colours.accent)}", no_wrap=True)
-        case "key":
-            return Text(fit(key_shown(row.text), column.width), no_wrap=True)
-        case "partition":
-            return _number(f"{row.partition}" if row.partition >= 0 else "-", column.width, "")
-        case "slot":
-            return _number(f"{row.slot}", column.width, hex_colour(colours.dim))
-        case "messages":
-            return _number(quantity(row.messages), column.width, "")
-    return _number(quantity(row.waiting), column.width, f"bold {hex_colour(colours.warn)}" if row.waiting else "")
-
-
-def _number(text: str, width: int, style: str) -> Text:
-    return Text(f"{text.rjust(width - 1)} ", style, no_wrap=True)
+_WIDEST: Final = 100_000
+"""More cells than a table has: the keys take all that the numbers leave."""
 
 
 def piece_heading(width: int) -> Text:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any, Final, TypeVar
+from functools import cache, lru_cache, partial
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
 
 from engine.text import natural_key
+from tui.kit.wording import fit
 
 SAMPLE: Final = 2000
 """How many rows decide the columns of a long table."""
@@ -153,6 +154,96 @@ def _is_unknown(value: Value) -> bool:
 
 def _sort_key(value: Value) -> Any:
     return natural_key(value.casefold()) if isinstance(value, str) else value
+
+
+Cell = Callable[[Row, int], Text]
+"""Writes a cell for a row in so many cells of the screen, the gap to the next column included."""
+
+
+class Drawn(Struct, Generic[Row], frozen=True):
+    """A column and all that it is: ``cell`` writes it, ``value`` is what a row is sorted by and exported with.
+
+    Columns with a ``rank`` are there as far as they fit, the lowest first, unless they say nothing (not ``there``). The
+    one with ``least`` is that of names: ``width`` shortens nothing, ``easy`` is kept for it at first.
+    """
+
+    key: str
+    label: str
+    width: int
+    cell: Cell[Row]
+    value: Callable[[Row], Value] = lambda _row: None
+    rank: int = 0
+    left: bool = False
+    most: int = 0
+    there: bool = True
+    easy: int = 0
+    least: int = 0
+
+    @property
+    def column(self) -> Column:
+        return Column(self.key, self.label, self.width, self.left, self.most)
+
+
+Style = Callable[[Row], str] | str
+
+
+def texts(text: Callable[[Row], str], style: Style[Row] = "") -> Cell[Row]:
+    """Cells of words: on the left, shortened where they have to be."""
+    return lambda row, width: Text(fit(text(row), width - 1) + " ", _styled(style, row), no_wrap=True)
+
+
+def numbers(text: Callable[[Row], str], style: Style[Row] = "") -> Cell[Row]:
+    """Cells of numbers: on the right."""
+    return lambda row, width: Text(text(row).rjust(width - 1) + " ", _styled(style, row), no_wrap=True)
+
+
+def _styled(style: Style[Row], row: Row) -> str:
+    return style if isinstance(style, str) else style(row)
+
+
+def placed(columns: Sequence[Drawn[Row]], width: int) -> Columns:
+    """The columns that fit a width, in their order."""
+    name = next(each for each in columns if each.least)
+    others = sorted((each for each in columns if each.rank and each.there), key=lambda each: each.rank)
+    return fitting(
+        width,
+        NameColumn(name.label, name.width, name.easy, name.least),
+        [each.column for each in columns if not (each.rank or each.least) and each.there],
+        [each.column for each in others],
+        [each.key for each in columns],
+    )
+
+
+Declare = Callable[[Sequence[Row], Sequence[Row], int], Sequence[Drawn[Row]]]
+"""Declares the columns of a table: for the first ``SAMPLE`` of its rows, which decide widths, all of them, and its
+width in cells."""
+
+
+class Table(Struct, Generic[Row], frozen=True):
+    """How rows are shown: ``lines`` of rows in an order, and the ``value`` that a column is sorted by and exported."""
+
+    lines: Callable[[Sequence[Row], Order], Lines]
+    value: Callable[[Row, str], Value]
+
+
+def drawn(declare: Declare[Row]) -> Table[Row]:
+    """The table of declared columns."""
+    values = cache(lambda: {each.key: each.value for each in declare((), (), 0)})
+    return Table(partial(_lines, declare), lambda row, key: values()[key](row))
+
+
+def _lines(declare: Declare[Row], rows: Sequence[Row], order: Order) -> Lines:
+    @lru_cache(maxsize=2)  # once for all lines of a width
+    def at(width: int) -> tuple[Columns, list[Cell[Row]]]:
+        declared = declare(rows[:SAMPLE], rows, width)
+        columns, cells = placed(declared, width), {each.key: each.cell for each in declared}
+        return columns, [cells[column.key] for column in columns]
+
+    def line(place: int, width: int) -> Text:
+        cells = (cell(rows[place], column.width) for column, cell in zip(*at(width), strict=True))
+        return Text("", no_wrap=True).join(cells)
+
+    return Lines(len(rows), line, lambda width: heading(at(width)[0], order), lambda width: at(width)[0])
 
 
 def row_line(row: Row, columns: Sequence[Column], cell: Callable[[Row, Column], Text]) -> Text:

@@ -18,7 +18,7 @@ from engine.views.comparing.handovers import ChangeView
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Binding
-from tui.kit.heirs_screen import handover_lines, handover_texts, handover_value
+from tui.kit.heirs_screen import handover_texts, handovers
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.shown import Sides
 from tui.kit.side_ring import SideRing
@@ -137,4 +137,4 @@ class DiffScreen(TableDialog):
         set_title(self.query_one(".dialog"), f"{' → '.join(names)}: {counted(len(change.rows), things)}")
         head.update(verdict_text(change.verdict, change.noun))
         head.styles.color = hex_colour(judgement_colour(change.verdict.judgement, self._colours))
-        self.show_rows(change.rows, handover_lines(change.noun, ("A", "B")), handover_value, handover_texts)
+        self.show_rows(change.rows, handovers(change.noun, ("A", "B")), handover_texts)

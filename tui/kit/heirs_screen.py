@@ -19,7 +19,7 @@ from engine.views.comparing.heirs import HeirsView, LossesView, LossRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Binding
-from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
+from tui.kit.columns import Cell, Drawn, Table, drawn, numbers, texts
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.shown import Shown
@@ -31,7 +31,6 @@ from tui.kit.wording import (
     BUSIEST_SHORT,
     NOBODY,
     UNKNOWN,
-    fit,
     judgement_word,
     percent,
     quantity,
@@ -153,23 +152,12 @@ class HeirsScreen(TableDialog):
             set_title(box, f"if {shorten_middle(', '.join(map(safe_name, view.gone)), 40)} goes")
             head.update(loss_text(view.verdict, view.heirs, view.noun))
             self.query_one("#heirs", PlainStatic).update(heirs_text(view))
-            self.show_rows(view.rows, handover_lines(view.noun), handover_value, handover_texts)
+            self.show_rows(view.rows, handovers(view.noun), handover_texts)
         else:
-            noun, colours = view.noun, self._colours
             set_title(box, f"every single failure of {shorten_middle(safe_name(view.subscription), 40)}")
             head.update(losses_head(view))
             self.query_one("#heirs", PlainStatic).update("")
-            self.show_rows(
-                view.rows,
-                lambda rows, order: table_lines(
-                    rows,
-                    lambda sample, width: _loss_columns(sample, width, noun),
-                    lambda row, column: _loss_cell(row, column, colours),
-                    order,
-                ),
-                _loss_value,
-                lambda row: (row.name, row.busiest),
-            )
+            self.show_rows(view.rows, losses(view.noun, self._colours), lambda row: (row.name, row.busiest))
 
 
 def heirs_text(view: HeirsView) -> str:
@@ -193,44 +181,42 @@ def losses_head(view: LossesView) -> str:
     return f"{counted(len(view.rows), 'consumer')}; {now}; {worse:,} of these losses would be worse"
 
 
-def handover_lines(
-    noun: str, sides: tuple[str, str] = ("from", "to")
-) -> Callable[[Sequence[HandoverRow], Order], Lines]:
-    """How rows about what changes hands become lines; ``noun`` is what changes hands, ``sides`` head both owners."""
-    return lambda rows, order: table_lines(
-        rows, lambda sample, width: handover_columns(sample, width, noun, sides), handover_cell, order
-    )
-
-
-def handover_value(row: HandoverRow, key: str) -> Value:
-    """Return what a column is sorted by and exported with."""
-    values: dict[str, Value] = {
-        "name": row.name,
-        "from": row.before or NOBODY,
-        "to": row.after or NOBODY,
-        "rate": row.msgs_per_sec,
-        "unacked": row.unacked,
-    }
-    return values[key]
-
-
 def handover_texts(row: HandoverRow) -> tuple[str, ...]:
     """Return the texts that a filter searches."""
     return row.name, row.before or NOBODY, row.after or NOBODY
 
 
-def handover_columns(rows: Sequence[HandoverRow], width: int, noun: str, sides: tuple[str, str]) -> Columns:
-    """The columns of a table of what changes hands: topic or key, from, to, traffic, unacknowledged messages."""
-    messages = "out/s" if noun != SLOT else "messages"
-    whole = max((len(short_topic(row.name)) for row in rows), default=5) + 2
-    name = NameColumn("topic" if noun != SLOT else "known key", whole, min(whole, 30), 12)
-    before, after = _who_cells(row.before for row in rows), _who_cells(row.after for row in rows)
-    always = (Column("to", sides[1], after, left=True, most=40), Column("rate", messages, 9))
-    others = (
-        Column("from", sides[0], before, left=True, most=40),
-        *([Column("unacked", "unacked", 9)] if noun != SLOT and any(row.unacked for row in rows) else []),
-    )
-    return fitting(width, name, always, others, ("name", "from", "to", "rate", "unacked"))
+def handovers(noun: str, sides: tuple[str, str] = ("from", "to")) -> Table[HandoverRow]:
+    """The table of what changes hands: topic or key (``noun``), its owners under ``sides``, traffic and unacked."""
+    of_keys = noun == SLOT
+
+    def heir(row: HandoverRow) -> str:
+        return NOBODY if row.after is None else f"{'another ' * row.is_between_namesakes}{safe_name(row.after)}"
+
+    def declare(sample: Sequence[HandoverRow], _rows: Sequence[HandoverRow], _width: int) -> list[Drawn[HandoverRow]]:
+        whole = max((len(short_topic(row.name)) for row in sample), default=5) + 2
+        before, after = _who_cells(row.before for row in sample), _who_cells(row.after for row in sample)
+        return [
+            Drawn(
+                "name", "known key" if of_keys else "topic", whole, texts(lambda row: short_topic(row.name)),
+                lambda row: row.name, easy=min(whole, 30), least=12,
+            ),
+            Drawn(
+                "from", sides[0], before, texts(lambda row: NOBODY if row.before is None else safe_name(row.before)),
+                lambda row: row.before or NOBODY, rank=1, left=True, most=40,
+            ),
+            Drawn("to", sides[1], after, texts(heir), lambda row: row.after or NOBODY, left=True, most=40),
+            Drawn(
+                "rate", "messages" if of_keys else "out/s", 9, numbers(lambda row: quantity(row.msgs_per_sec)),
+                lambda row: row.msgs_per_sec,
+            ),
+            Drawn(
+                "unacked", "unacked", 9, numbers(lambda row: quantity(row.unacked)), lambda row: row.unacked, rank=2,
+                there=not of_keys and any(row.unacked for row in sample),
+            ),
+        ]  # fmt: skip
+
+    return drawn(declare)
 
 
 def _who_cells(names: Iterable[str | None]) -> int:
@@ -238,75 +224,40 @@ def _who_cells(names: Iterable[str | None]) -> int:
     return max(8, min(16, 2 + max((len(name or NOBODY) for name in names), default=0)))
 
 
-def handover_cell(row: HandoverRow, column: Column) -> Text:
-    """One cell of a table of what changes hands."""
-    match column.key:
-        case "name":
-            return Text(fit(short_topic(row.name), column.width - 1) + " ", no_wrap=True)
-        case "from" | "to":
-            who = row.before if column.key == "from" else row.after
-            another = "another " if column.key == "to" and row.is_between_namesakes else ""
-            name = NOBODY if who is None else another + safe_name(who)
-            return Text(fit(name, column.width - 1) + " ", no_wrap=True)
-    value = row.msgs_per_sec if column.key == "rate" else row.unacked
-    return Text(quantity(value).rjust(column.width - 1) + " ", no_wrap=True)
+def losses(noun: str, colours: Palette) -> Table[LossRow]:
+    """The table of single failures; ``noun`` is what is lost."""
 
+    def verdict(row: LossRow, width: int) -> Text:
+        word = judgement_word(row.judgement, row.moved, lost=bool(row.items))
+        return Text(word.ljust(width), hex_colour(judgement_colour(row.judgement, colours)), no_wrap=True)
 
-def _loss_columns(rows: Sequence[LossRow], width: int, noun: str) -> Columns:
-    whole = max(max((len(row.name) for row in rows), default=5), len("if this goes")) + 2
-    name = NameColumn("if this goes", whole, min(whole, 20), 14)
-    always = (
-        Column("verdict", "verdict", 12, left=True),
-        Column("rate", "most msg", 10),
-        Column("busiest", "busiest then", 14, True, 40),
-    )
-    others = (
-        Column("ratio", BUSIEST_SHORT, 12),
-        Column("rate ratio", "by messages", 12),
-        Column("moved", "moved", 8),
-        Column("items", f"{noun}s", 11),
-        Column("heirs", "heirs", 7),
-        Column("idle", "idle", 6),
-    )
-    order = ("verdict", "name", "items", "moved", "heirs", "busiest", "rate", "ratio", "rate ratio", "idle")
-    return fitting(width, name, always, others, order)
+    def busiest(row: LossRow) -> str:
+        return NOBODY if row.busiest is None else safe_name(row.busiest)
 
+    def most(row: LossRow) -> str:
+        return quantity(row.busiest_msgs) if row.busiest_msgs else f"{row.busiest_items:,}"
 
-def _loss_value(row: LossRow, key: str) -> Value:
-    values: dict[str, Value] = {
-        "verdict": row.judgement,
-        "name": row.name,
-        "items": row.items,
-        "moved": row.moved,
-        "heirs": row.heirs,
-        "busiest": row.busiest or NOBODY,
-        "rate": row.busiest_msgs or row.busiest_items,
-        "ratio": row.max_over_mean,
-        "rate ratio": row.max_over_mean_rate,
-        "idle": row.idle,
-    }
-    return values[key]
+    def by_rate(row: LossRow) -> str:
+        return f"{row.max_over_mean_rate:.2f}" if row.max_over_mean_rate else UNKNOWN
 
+    def declare(sample: Sequence[LossRow], _rows: Sequence[LossRow], _width: int) -> list[Drawn[LossRow]]:
+        title = "if this goes"
+        whole = max(max((len(row.name) for row in sample), default=5), len(title)) + 2
+        name: Cell[LossRow] = texts(lambda row: safe_name(row.name))
+        return [
+            Drawn("verdict", "verdict", 12, verdict, lambda row: row.judgement, left=True),
+            Drawn("name", title, whole, name, lambda row: row.name, easy=min(whole, 20), least=14),
+            Drawn("items", f"{noun}s", 11, numbers(lambda row: f"{row.items:,}"), lambda row: row.items, rank=4),
+            Drawn("moved", "moved", 8, numbers(lambda row: f"{row.moved:,}"), lambda row: row.moved, rank=3),
+            Drawn("heirs", "heirs", 7, numbers(lambda row: f"{row.heirs:,}"), lambda row: row.heirs, rank=5),
+            Drawn("busiest", "busiest then", 14, texts(busiest), lambda row: row.busiest or NOBODY, left=True, most=40),
+            Drawn("rate", "most msg", 10, numbers(most), lambda row: row.busiest_msgs or row.busiest_items),
+            Drawn(
+                "ratio", BUSIEST_SHORT, 12, numbers(lambda row: f"{row.max_over_mean:.2f}"),
+                lambda row: row.max_over_mean, rank=1,
+            ),
+            Drawn("rate ratio", "by messages", 12, numbers(by_rate), lambda row: row.max_over_mean_rate, rank=2),
+            Drawn("idle", "idle", 6, numbers(lambda row: f"{row.idle:,}"), lambda row: row.idle, rank=6),
+        ]  # fmt: skip
 
-def _loss_cell(row: LossRow, column: Column, colours: Palette) -> Text:
-    match column.key:
-        case "verdict":
-            style = hex_colour(judgement_colour(row.judgement, colours))
-            return Text(
-                judgement_word(row.judgement, row.moved, lost=bool(row.items)).ljust(column.width), style, no_wrap=True
-            )
-        case "name":
-            return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
-        case "busiest":
-            who = NOBODY if row.busiest is None else safe_name(row.busiest)
-            return Text(fit(who, column.width - 1) + " ", no_wrap=True)
-    text = {
-        "items": f"{row.items:,}",
-        "moved": f"{row.moved:,}",
-        "heirs": f"{row.heirs:,}",
-        "rate": quantity(row.busiest_msgs) if row.busiest_msgs else f"{row.busiest_items:,}",
-        "ratio": f"{row.max_over_mean:.2f}",
-        "rate ratio": f"{row.max_over_mean_rate:.2f}" if row.max_over_mean_rate else UNKNOWN,
-        "idle": f"{row.idle:,}",
-    }[column.key]
-    return Text(text.rjust(column.width - 1) + " ", no_wrap=True)
+    return drawn(declare)

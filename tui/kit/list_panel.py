@@ -15,7 +15,7 @@ from textual.reactive import var
 
 from engine.text import counted
 from themes.palettes import Palette, palette
-from tui.kit.columns import Lines, Order, Value
+from tui.kit.columns import Table
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 
@@ -31,15 +31,11 @@ Row = TypeVar("Row", bound=Named)
 
 
 class RowForm(Struct, Generic[Row], frozen=True):
-    """How rows are shown: what one is called, its id, the table of some rows in a palette, maybe in ASCII.
-
-    ``value`` of a row and a column's key is what is sorted by and exported.
-    """
+    """How rows are shown: what one is called, its id, the table in a palette, maybe in ASCII."""
 
     noun: str
     id_of: Callable[[Row], int]
-    lines: Callable[[Sequence[Row], Palette, bool, Order], Lines]
-    value: Callable[[Row, str], Value]
+    table: Callable[[Palette, bool], Table[Row]]
 
 
 class ListPanel(Vertical, Generic[Row]):
@@ -118,11 +114,9 @@ class ListPanel(Vertical, Generic[Row]):
         remark = f", {self.remark}" if self.remark else ""
         set_title(self, f"[2] {some}{counted(len(self.rows), self._form.noun)}{remark}")
         set_subtitle(self, f"filter: {self.filter_text}" if part else "")
-        colours, ascii_only = self.colours, self._ascii_only
+        table = self._form.table(self.colours, self._ascii_only)
         with self._table.prevent(LineTable.Moved):
-            self._table.show(
-                matching, lambda rows, order: self._form.lines(rows, colours, ascii_only, order), self._form.value
-            )
+            self._table.show(matching, table.lines, table.value)
         self._place_cursor()
 
     @property

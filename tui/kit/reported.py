@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
-from msgspec import Struct
 from rich.text import Text
 
 from engine.diagnosis.limits import Setting
@@ -23,7 +22,7 @@ from engine.views.reported.model import (
 )
 from themes.palettes import Palette, hex_colour
 from tui.drawing.colour import letter_style
-from tui.kit.columns import REPORTED_SIGN, Column, Value
+from tui.kit.columns import REPORTED_SIGN, Drawn, Value, numbers
 from tui.kit.wording import known, quantity, safe_name
 
 BLOCKED_SIGN: Final = "!"
@@ -210,67 +209,67 @@ def earlier_text(earlier: Earlier, moments: int) -> str:
     return f"at moment {earlier.moment:,} of {moments:,}{at}, no longer at the last one"
 
 
-REPORTED_ORDER: Final = ("permits", "unack", "waits", "blocked")
-"""The keys of the columns in the order in which they are shown."""
 _BLOCKED_CELLS: Final = (10, 24)
+Reported = TypeVar("Reported", bound=Seen)
 
 
-class ReportedColumns(Struct, frozen=True):
-    """``important`` columns say something about at least one consumer, ``others`` may say nothing."""
+def reported_columns(
+    rows: Sequence[Reported], others: Sequence[Tagged], colours: Palette, rank: int, less: int
+) -> list[Drawn[Reported]]:
+    """The columns of what was reported about consumers; none where nothing was.
 
-    important: tuple[Column, ...] = ()
-    others: tuple[Column, ...] = ()
+    Those that say something about one of them are important and come at ``rank``, the others, which may say nothing,
+    at ``less``. ``others`` are all rows of the table, for their letters.
+    """
+    seen = [row.reported for row in rows if row.reported is not None]
+    waiting = max((len(waiting_text(consumer)) for consumer in seen), default=0)
+    bad, warn, dim = (hex_colour(colour) for colour in (colours.bad, colours.warn, colours.dim))
 
+    def column(
+        key: str,
+        width: int,
+        cell: Callable[[ReportedConsumer, int], Text],
+        value: Callable[[ReportedConsumer], Value],
+        *,
+        there: bool = bool(seen),
+        at: int = less,
+        label: str = "",
+        **how: Any,
+    ) -> Drawn[Reported]:
+        def written(row: Reported, cells: int) -> Text:
+            return Text(" " * cells, no_wrap=True) if row.reported is None else cell(row.reported, cells)
 
-def reported_columns(consumers: Sequence[ReportedConsumer]) -> ReportedColumns:
-    """Return the columns for what was reported about consumers, the most important first; none without consumers."""
-    if not consumers:
-        return ReportedColumns()
-    important = []
-    if any(consumer.obstacles for consumer in consumers):
-        important.append(
-            Column("blocked", f"{REPORTED_SIGN}blocked", _BLOCKED_CELLS[0], left=True, most=_BLOCKED_CELLS[1])
-        )
-    waiting = max((len(waiting_text(consumer)) for consumer in consumers), default=0)
-    if waiting:
-        important.append(Column("waits", f"{REPORTED_SIGN}waiting", max(waiting + 1, len("waiting") + 2)))
-    return ReportedColumns(
-        tuple(important),
-        (Column("permits", f"{REPORTED_SIGN}permits", 9), Column("unack", f"{REPORTED_SIGN}unacked", 9)),
-    )
+        def valued(row: Reported) -> Value:
+            return None if row.reported is None else value(row.reported)
 
+        return Drawn(key, f"{REPORTED_SIGN}{label or key}", width, written, valued, at, there=there, **how)
 
-def reported_cell(consumer: ReportedConsumer | None, column: Column, colours: Palette, rows: Sequence[Tagged]) -> Text:
-    """Return the cell of one of the columns; ``rows`` are all of the table, for the letters of others."""
-    if consumer is None:
-        return Text(" " * column.width, no_wrap=True)
-    bad = f"bold {hex_colour(colours.bad)}"
-    if column.key == "blocked":
-        text = fitting_text(obstacle_texts(consumer, rows), column.width - 1)
-        return Text(text.ljust(column.width), bad, no_wrap=True)
-    if column.key == "waits":
-        style = f"bold {hex_colour(colours.warn)}" if consumer.obstacles else ""
-        return Text(waiting_text(consumer).rjust(column.width - 1) + " ", style, no_wrap=True)
-    number = consumer.permits if column.key == "permits" else consumer.unacked
-    sign = "-" if number is not None and number < 0 else ""
-    style = hex_colour(colours.dim) if not number else ""
-    return Text(
-        f"{sign}{quantity(None if number is None else abs(number))}".rjust(column.width - 1) + " ",
-        style,
-        no_wrap=True,
-    )
+    def blocked(consumer: ReportedConsumer, width: int) -> Text:
+        text = fitting_text(obstacle_texts(consumer, others), width - 1)
+        return Text(text.ljust(width), f"bold {bad}", no_wrap=True)
 
+    def amount(number: int | None) -> str:
+        return f"-{quantity(-number)}" if number is not None and number < 0 else quantity(number)
 
-def reported_value(consumer: ReportedConsumer | None, key: str) -> Value:
-    """Return what such a column is sorted by and exported with."""
-    if consumer is None:
-        return None
-    match key:
-        case "blocked":
-            return len(consumer.obstacles)
-        case "waits":
-            return consumer.waiting_slots or consumer.waiting
-    return consumer.permits if key == "permits" else consumer.unacked
+    return [
+        column(
+            "permits", 9, numbers(lambda one: amount(one.permits), lambda one: "" if one.permits else dim),
+            lambda one: one.permits,
+        ),
+        column(
+            "unack", 9, numbers(lambda one: amount(one.unacked), lambda one: "" if one.unacked else dim),
+            lambda one: one.unacked, label="unacked",
+        ),
+        column(
+            "waits", max(waiting + 1, len("waiting") + 2),
+            numbers(waiting_text, lambda one: f"bold {warn}" if one.obstacles else ""),
+            lambda one: one.waiting_slots or one.waiting, there=bool(waiting), at=rank, label="waiting",
+        ),
+        column(
+            "blocked", _BLOCKED_CELLS[0], blocked, lambda one: len(one.obstacles),
+            there=any(consumer.obstacles for consumer in seen), at=rank, left=True, most=_BLOCKED_CELLS[1],
+        ),
+    ]  # fmt: skip
 
 
 def tag_cell(tag: str, number: int, consumer: ReportedConsumer | None, width: int, colours: Palette) -> Text:

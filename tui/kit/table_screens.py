@@ -14,7 +14,7 @@ from textual.widget import Widget
 from engine.text import counted
 from themes import stylesheet
 from tui.kit.bindings import Binding
-from tui.kit.columns import AS_THEY_COME, Lines, Order, Value
+from tui.kit.columns import AS_THEY_COME, Row, Table
 from tui.kit.exporting import EXPORT_HINT, as_text, export
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.line_table import LineTable, RowsTable
@@ -43,9 +43,8 @@ class TableDialog(RingsideModal[str]):
     def __init__(self) -> None:
         super().__init__()
         self._rows: Sequence[Any] = ()
-        self._lines_of: Callable[[Sequence[Any], Order], Lines] | None = None
-        self._value: Callable[[Any, str], Value] | None = None
-        self._texts_of: Callable[[Any], Iterable[str | None]] | None = None
+        self._table: Table[Any] | None = None
+        self._texts_of: Callable[[Any], Iterable[str | None]] = lambda _row: ()
         self._filter = ""
 
     def compose_head(self) -> Iterable[Widget]:
@@ -66,26 +65,25 @@ class TableDialog(RingsideModal[str]):
 
     def show_rows(
         self,
-        rows: Sequence[Any],
-        lines_of: Callable[[Sequence[Any], Order], Lines],
-        value: Callable[[Any, str], Value],
-        texts_of: Callable[[Any], Iterable[str | None]],
+        rows: Sequence[Row],
+        table: Table[Row],
+        texts_of: Callable[[Row], Iterable[str | None]],
     ) -> None:
         """Show other rows, all of them and unsorted; a filter searches the texts that ``texts_of`` gives for a row."""
-        self._rows, self._lines_of, self._value, self._texts_of = rows, lines_of, value, texts_of
+        self._rows, self._table, self._texts_of = rows, table, texts_of
         self._filter, self.table.order = "", AS_THEY_COME
         self._list()
         self.table.cursor = 0
 
     def _list(self) -> None:
-        if self._lines_of is None or self._value is None or self._texts_of is None:
+        if self._table is None:
             return
         part, texts_of = self._filter.casefold(), self._texts_of
 
         def fits(row: Any) -> bool:
             return any(part in (text or "").casefold() for text in texts_of(row))
 
-        self.table.show(self._rows, self._lines_of, self._value, fits if part else None)
+        self.table.show(self._rows, self._table.lines, self._table.value, fits if part else None)
 
     @on(RowsTable.Arranged)
     def _say_how_many_fit(self) -> None:

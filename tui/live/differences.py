@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from engine.text import counted
 from engine.views.reported.model import Agreement, Disagreement
 from tui.kit.bindings import Binding
-from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
+from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Table, Value, fitting, table_lines
 from tui.kit.plain_text import set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.wording import fit, safe_name
@@ -44,7 +44,9 @@ class DifferencesScreen(TableDialog):
         box, agreement = self.query_one(".dialog"), self._agreement
         facts = f"{counted(agreement.compared, 'fact')}{self._of} compared"
         set_title(box, f"model and broker: {facts}, {agreement.agree:,} agree")
-        self.show_rows(agreement.disagreements, _lines, _value, lambda row: (row.topic, row.reported, row.modelled))
+        self.show_rows(
+            agreement.disagreements, Table(_lines, _value), lambda row: (row.topic, row.reported, row.modelled)
+        )
         self.table.focus()
 
 

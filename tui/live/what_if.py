@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from rich.text import Text
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -14,11 +13,11 @@ from engine.views.admin_lines import AdminLine, pasted
 from engine.views.comparing.handovers import ChangeView
 from themes.palettes import Palette, hex_colour
 from tui.kit.bindings import Binding
-from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
+from tui.kit.columns import Cell, Drawn, drawn, numbers, texts
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
-from tui.kit.wording import fit, safe_name
+from tui.kit.wording import safe_name
 
 BEGUN = (
     "what-if: this picture stays while the cluster goes on; add, kill, set and split as usual,"
@@ -50,7 +49,7 @@ class WhatIfScreen(TableDialog):
         if change is not None:
             head.update(verdict_text(change.verdict, change.noun))
             head.styles.color = hex_colour(judgement_colour(change.verdict.judgement, self._colours))
-        self.show_rows(self._admin_lines, _lines, _value, lambda row: (row.text, row.line, row.remark))
+        self.show_rows(self._admin_lines, drawn(_declared), lambda row: (row.text, row.line, row.remark))
         self.table.focus()
 
     def action_copy(self) -> None:
@@ -62,24 +61,14 @@ class WhatIfScreen(TableDialog):
         self._say(f"copied {counted(able, 'pulsar-admin line')}{others}")
 
 
-def _lines(rows: Sequence[AdminLine], order: Order) -> Lines:
-    return table_lines(rows, _columns, _cell, order)
-
-
-def _columns(rows: Sequence[AdminLine], width: int) -> Columns:
-    whole = max((len(row.text) for row in rows), default=4) + 2
-    name = NameColumn("step", whole, min(whole, 28), 12)
-    line = Column("line", "in a cluster", 30, left=True, most=400)
-    return fitting(width, name, (Column("step", "#", 4),), (line,), ("step", "name", "line"))
-
-
-def _value(row: AdminLine, key: str) -> Value:
-    values: dict[str, Value] = {"step": row.step, "name": row.text, "line": row.line or row.remark}
-    return values[key]
-
-
-def _cell(row: AdminLine, column: Column) -> Text:
-    if column.key == "step":
-        return Text(f"{row.step:,}".rjust(column.width - 1) + " ", no_wrap=True)
-    text = row.text if column.key == "name" else row.line or f"({row.remark})"
-    return Text(fit(safe_name(text), column.width - 1) + " ", no_wrap=True)
+def _declared(sample: Sequence[AdminLine], _rows: Sequence[AdminLine], _width: int) -> list[Drawn[AdminLine]]:
+    whole = max((len(row.text) for row in sample), default=4) + 2
+    line: Cell[AdminLine] = texts(lambda row: safe_name(row.line or f"({row.remark})"))
+    return [
+        Drawn("step", "#", 4, numbers(lambda row: f"{row.step:,}"), lambda row: row.step),
+        Drawn(
+            "name", "step", whole, texts(lambda row: safe_name(row.text)), lambda row: row.text,
+            easy=min(whole, 28), least=12,
+        ),
+        Drawn("line", "in a cluster", 30, line, lambda row: row.line or row.remark, rank=1, left=True, most=400),
+    ]  # fmt: skip

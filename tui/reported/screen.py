@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Final
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from engine.errors import Rejection
 from engine.text import counted, moment_text
+from engine.views.reported.model import ReportedConsumer
 from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView, TopicRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.bindings import (
@@ -35,7 +36,7 @@ from tui.kit.bindings import (
     panel_keys,
     same_reason,
 )
-from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
+from tui.kit.columns import Drawn, Table, drawn, numbers, texts
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import RowsTable
@@ -43,11 +44,8 @@ from tui.kit.list_panel import ListPanel, RowForm, kept
 from tui.kit.plain_text import set_title
 from tui.kit.reported import (
     BLOCKED_SIGN,
-    REPORTED_ORDER,
     obstacle_texts,
-    reported_cell,
     reported_columns,
-    reported_value,
     seen_text,
     sums_text,
     sums_texts,
@@ -58,7 +56,7 @@ from tui.kit.screen import DashboardScreen
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, StatusLine, fitted_parts, place_among, saved_part, step_part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import UNKNOWN, Remark, fit, known, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import UNKNOWN, Remark, known, quantity, safe_name, short_topic, shorten_middle
 
 NOBODY = "nobody connected"
 
@@ -215,8 +213,8 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     def _list_topics(self, view: SubscriptionView) -> None:
         table: RowsTable[TopicRow] = self.query_one("#ring", RowsTable)
-        consumers, colours = view.consumers, self.colours
-        table.show(view.topics, lambda rows, order: topic_lines(rows, consumers, colours, order), topic_value)
+        form = topics_table(view.consumers, self.colours)
+        table.show(view.topics, form.lines, form.value)
         set_title(table, f"[1] topics ({len(view.topics):,})")
 
     def watch_colours(self) -> None:
@@ -281,120 +279,95 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
 _NAME_CELLS: Final = (9, 14, 40)
 _TOPIC_CELLS: Final = (14, 24, 80)
-_FROM_ORDER: Final = ("client", "address")
 
 
-def subscription_columns(rows: Sequence[SubscriptionRow], width: int) -> Columns:
-    """The columns for a table ``width`` cells wide: what was reported first, then rate, client and address."""
-    longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
-    seen = reported_columns([row.reported for row in rows])
-    client = max((len(row.reported.client_version) for row in rows), default=0)
-    address = max((len(row.reported.address) for row in rows), default=0)
-    return fitting(
-        width,
-        NameColumn("consumer", min(max(longest, _NAME_CELLS[0]), _NAME_CELLS[2]), _NAME_CELLS[1], _NAME_CELLS[0]),
-        [Column("tag", "", max((len(row.tag) for row in rows), default=1) + 2, left=True)],
-        [
-            *seen.important,
-            *seen.others,
-            Column("rate", "*out/s", 7),
-            *([Column("client", "*client", min(client + 1, 24), left=True)] if client else []),
-            *([Column("address", "*address", min(address + 1, 24), left=True)] if address else []),
-        ],
-        ("tag", "name", "rate", *REPORTED_ORDER, *_FROM_ORDER),
-    )
+def subscription_table(colours: Palette, _ascii_only: bool) -> Table[SubscriptionRow]:
+    """The table of consumers: what was reported first, then rate, client and address."""
+
+    def word(
+        key: str, text: Callable[[ReportedConsumer], str], sample: Sequence[SubscriptionRow], rank: int
+    ) -> Drawn[SubscriptionRow]:
+        longest = max((len(text(row.reported)) for row in sample), default=0)
+
+        def shown(row: SubscriptionRow) -> str:
+            return safe_name(text(row.reported)) if text(row.reported) else ""
+
+        return Drawn(
+            key, f"*{key}", min(longest + 1, 24), texts(shown, hex_colour(colours.dim)),
+            lambda row: text(row.reported), rank, left=True, there=bool(longest),
+        )  # fmt: skip
+
+    def declare(
+        sample: Sequence[SubscriptionRow], rows: Sequence[SubscriptionRow], _width: int
+    ) -> list[Drawn[SubscriptionRow]]:
+        longest = max((cell_len(safe_name(row.name)) for row in sample), default=0) + 1
+        least, easy, most = _NAME_CELLS
+        return [
+            Drawn(
+                "tag", "", max((len(row.tag) for row in sample), default=1) + 2,
+                lambda row, width: tag_cell(row.tag, row.colour, row.reported, width, colours), left=True,
+            ),
+            Drawn(
+                "name", "consumer", min(max(longest, least), most), texts(lambda row: safe_name(row.name)),
+                lambda row: row.name, easy=easy, least=least,
+            ),
+            Drawn(
+                "rate", "*out/s", 7, numbers(lambda row: quantity(row.reported.msgs_per_sec)),
+                lambda row: row.reported.msgs_per_sec, rank=3,
+            ),
+            *reported_columns(sample, rows, colours, rank=1, less=2),
+            word("client", lambda seen: seen.client_version, sample, 4),
+            word("address", lambda seen: seen.address, sample, 5),
+        ]  # fmt: skip
+
+    return drawn(declare)
 
 
-def subscription_value(row: SubscriptionRow, key: str) -> Value:
-    """Return what a column is sorted by and exported with."""
-    if key in REPORTED_ORDER:
-        return reported_value(row.reported, key)
-    seen = row.reported
-    values: dict[str, Value] = {
-        "name": row.name,
-        "rate": seen.msgs_per_sec,
-        "client": seen.client_version,
-        "address": seen.address,
-    }
-    return values.get(key)
+SUBSCRIBED: Final[RowForm[SubscriptionRow]] = RowForm("consumer", lambda row: row.consumer_id, subscription_table)
 
 
-def subscription_lines(rows: Sequence[SubscriptionRow], colours: Palette, _ascii_only: bool, order: Order) -> Lines:
-    """Return the table of these consumers."""
+def topics_table(consumers: Sequence[SubscriptionRow], colours: Palette) -> Table[TopicRow]:
+    """The table of topics: backlog and unacked are always there; a sign marks those where nobody can be served."""
+    bad, dim = f"bold {hex_colour(colours.bad)}", hex_colour(colours.dim)
 
-    def cell(row: SubscriptionRow, column: Column) -> Text:
-        match column.key:
-            case "tag":
-                return tag_cell(row.tag, row.colour, row.reported, column.width, colours)
-            case "name":
-                return Text(fit(safe_name(row.name), column.width - 1) + " ", no_wrap=True)
-            case "rate":
-                return Text(quantity(row.reported.msgs_per_sec).rjust(column.width - 1) + " ", no_wrap=True)
-            case "client" | "address":
-                text = row.reported.client_version if column.key == "client" else row.reported.address
-                shown = fit(safe_name(text) if text else "", column.width - 1)
-                return Text(shown + " ", hex_colour(colours.dim), no_wrap=True)
-        return reported_cell(row.reported, column, colours, rows)
+    def count(
+        key: str, width: int, number: Callable[[TopicRow], float | None], rank: int = 0, *, label: str = "", **how: Any
+    ) -> Drawn[TopicRow]:
+        def known(row: TopicRow) -> float | None:
+            value = number(row)
+            return None if value is None else max(value, 0)
 
-    return table_lines(rows, subscription_columns, cell, order)
+        def style(row: TopicRow) -> str:
+            return dim if not known(row) else bad if row.blocked and key == "backlog" else ""
 
+        cell = numbers(lambda row: quantity(known(row)), style)
+        return Drawn(key, f"*{label or key}", width, cell, number, rank, **how)
 
-SUBSCRIBED: Final[RowForm[SubscriptionRow]] = RowForm(
-    "consumer", lambda row: row.consumer_id, subscription_lines, subscription_value
-)
+    def tag(row: TopicRow) -> str:
+        return consumers[row.active].tag if row.active >= 0 else "-"
 
+    def sign(row: TopicRow, width: int) -> Text:
+        return Text((BLOCKED_SIGN if row.blocked else "").ljust(width), bad, no_wrap=True)
 
-def topic_columns(rows: Sequence[TopicRow], width: int) -> Columns:
-    """The columns for a table of topics ``width`` cells wide; backlog and unacknowledged messages are always there."""
-    longest = max((cell_len(short_topic(row.name)) for row in rows), default=0) + 1
-    return fitting(
-        width,
-        NameColumn("topic", min(max(longest, _TOPIC_CELLS[0]), _TOPIC_CELLS[2]), _TOPIC_CELLS[1], _TOPIC_CELLS[0]),
-        [Column("sign", "", 2, left=True), Column("backlog", "*backlog", 9), Column("unack", "*unacked", 9)],
-        [
-            *([Column("active", "*active", 8)] if any(row.active >= 0 for row in rows) else []),
-            *([Column("replay", "*replay", 8)] if any(row.in_replay for row in rows) else []),
-            *([Column("delayed", "*delayed", 9)] if any(row.delayed for row in rows) else []),
-            Column("rate", "*out/s", 7),
-            Column("consumers", "*consumers", 11),
-        ],
-        ("sign", "name", "active", "backlog", "unack", "replay", "delayed", "rate", "consumers"),
-    )
+    def declare(sample: Sequence[TopicRow], _rows: Sequence[TopicRow], _width: int) -> list[Drawn[TopicRow]]:
+        longest = max((cell_len(short_topic(row.name)) for row in sample), default=0) + 1
+        least, easy, most = _TOPIC_CELLS
+        return [
+            Drawn("sign", "", 2, sign, left=True),
+            Drawn(
+                "name", "topic", min(max(longest, least), most), texts(lambda row: short_topic(row.name)),
+                lambda row: row.name, easy=easy, least=least,
+            ),
+            Drawn(
+                "active", "*active", 8, numbers(tag, "bold"), lambda row: row.active if row.active >= 0 else None,
+                rank=1, there=any(row.active >= 0 for row in sample),
+            ),
+            count("backlog", 9, lambda row: row.backlog),
+            count("unack", 9, lambda row: row.unacked, label="unacked"),
+            count("replay", 8, lambda row: row.in_replay, 2, there=any(row.in_replay for row in sample)),
+            count("delayed", 9, lambda row: row.delayed, 3, there=any(row.delayed for row in sample)),
+            count("rate", 7, lambda row: row.msgs_per_sec, 4, label="out/s"),
+            count("consumers", 11, lambda row: row.consumers, 5),
+        ]  # fmt: skip
 
-
-def topic_value(row: TopicRow, key: str) -> Value:
-    """Return what a column is sorted by and exported with."""
-    values: dict[str, Value] = {
-        "name": row.name,
-        "active": row.active if row.active >= 0 else None,
-        "backlog": row.backlog,
-        "unack": row.unacked,
-        "replay": row.in_replay,
-        "delayed": row.delayed,
-        "rate": row.msgs_per_sec,
-        "consumers": row.consumers,
-    }
-    return values.get(key)
-
-
-def topic_lines(
-    rows: Sequence[TopicRow], consumers: Sequence[SubscriptionRow], colours: Palette, order: Order
-) -> Lines:
-    """Return the table of these topics; a sign marks those where nobody can be served."""
-
-    def cell(row: TopicRow, column: Column) -> Text:
-        bad = f"bold {hex_colour(colours.bad)}"
-        match column.key:
-            case "sign":
-                return Text((BLOCKED_SIGN if row.blocked else "").ljust(column.width), bad, no_wrap=True)
-            case "name":
-                return Text(fit(short_topic(row.name), column.width - 1) + " ", no_wrap=True)
-            case "active":
-                tag = consumers[row.active].tag if row.active >= 0 else "-"
-                return Text(tag.rjust(column.width - 1) + " ", "bold", no_wrap=True)
-        value = topic_value(row, column.key)
-        number = max(value, 0) if isinstance(value, int | float) else None
-        style = hex_colour(colours.dim) if not number else bad if row.blocked and column.key == "backlog" else ""
-        return Text(quantity(number).rjust(column.width - 1) + " ", style, no_wrap=True)
-
-    return table_lines(rows, topic_columns, cell, order)
+    return drawn(declare)

@@ -9,14 +9,14 @@ from engine.answer import TableColumn
 from engine.views.scalable.dashboard import ConsumerLine, SegmentLine
 from themes.palettes import Palette, hex_colour
 from tui.drawing.colour import letter_style
-from tui.kit.columns import Lines, Order
+from tui.kit.columns import Lines, Order, Table
 from tui.kit.declared import lines_of, sorted_by
 from tui.kit.list_panel import RowForm
 
 _HARMS: Final = ("stuck", "lost")
 
 
-def consumer_lines(rows: Sequence[ConsumerLine], colours: Palette, _ascii_only: bool, order: Order) -> Lines:
+def consumers_table(colours: Palette, _ascii_only: bool) -> Table[ConsumerLine]:
     def style(row: ConsumerLine, column: TableColumn) -> str:
         match column.name:
             case "tag":
@@ -26,12 +26,10 @@ def consumer_lines(rows: Sequence[ConsumerLine], colours: Palette, _ascii_only: 
                 return hex_colour(colours.bad if harms else colours.warn if moves else colours.dim)
         return hex_colour(colours.dim) if not getattr(row, column.name) else ""
 
-    return lines_of(ConsumerLine, style)(rows, order)
+    return Table(lines_of(ConsumerLine, style), sorted_by(ConsumerLine))
 
 
-CONSUMERS: Final[RowForm[ConsumerLine]] = RowForm(
-    "consumer", lambda row: row.number, consumer_lines, sorted_by(ConsumerLine)
-)
+CONSUMERS: Final[RowForm[ConsumerLine]] = RowForm("consumer", lambda row: row.number, consumers_table)
 
 
 def segment_lines(colours: Palette) -> Callable[[Sequence[SegmentLine], Order], Lines]:

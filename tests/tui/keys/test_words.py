@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import doctest
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
+from rich.text import Text
 
 import tui.drawing.arcs
 import tui.drawing.bars
@@ -26,8 +28,8 @@ from tests.tui.key_scenes import (
     with_a_gap,
 )
 from themes.palettes import palette
-from tui.keys.consumers import BYSTANDER, KeyCells, key_columns
-from tui.keys.lines import gap_line, owned_cell, owned_columns, piece_line, sent_line, wait_heading, wait_line
+from tui.keys.consumers import BYSTANDER, key_consumers_table
+from tui.keys.lines import gap_line, owned_keys, piece_line, sent_line, wait_heading, wait_line
 from tui.keys.panels import keys_status_parts
 from tui.keys.words import (
     MODES,
@@ -40,11 +42,26 @@ from tui.keys.words import (
     luck_numbers,
     wait_sentence,
 )
-from tui.kit.columns import heading, row_line
+from tui.kit.columns import AS_THEY_COME, Columns, Lines
 from tui.kit.wording import Remark
 
 DARK = palette()
 ROW = KeyConsumerRow(7, "worker-7", "C", 2, 16_384, 0.25, 1, 10, 32, 5, 4, 3, 100, 0, False, 100, 2, "")
+
+
+def lines_of(rows: Sequence[KeyConsumerRow], *, ascii_only: bool = False) -> Lines:
+    return key_consumers_table(DARK, ascii_only).lines(rows, AS_THEY_COME)
+
+
+def columns_at(rows: Sequence[KeyConsumerRow], width: int) -> Columns:
+    columns = lines_of(rows).columns
+    assert columns is not None
+    return columns(width)
+
+
+def heading_at(lines: Lines, width: int) -> Text:
+    assert lines.heading is not None
+    return lines.heading(width)
 
 
 @pytest.mark.parametrize("module", [tui.drawing.arcs, tui.drawing.bars])
@@ -88,19 +105,18 @@ rows = st.builds(
 def test_every_line_of_the_table_has_the_width_of_its_heading(
     shown: list[KeyConsumerRow], width: int, ascii_only: bool
 ) -> None:
-    columns = key_columns(shown, width)
+    columns, lines = columns_at(shown, width), lines_of(shown, ascii_only=ascii_only)
     total = sum(column.width for column in columns)
     assert total <= width
     assert {"tag", "name", "share", "keys"} <= {column.key for column in columns}
-    assert heading(key_columns(shown, width)).cell_len == total
-    write = KeyCells(DARK, max(row.share for row in shown), ascii_only)
-    for row in shown:
-        assert row_line(row, columns, write.text).cell_len == total
-        assert (row_line(row, columns, write.text).plain[0] == BYSTANDER) is row.bystander
+    assert heading_at(lines, width).cell_len == total
+    for at, row in enumerate(shown):
+        assert lines.line(at, width).cell_len == total
+        assert (lines.line(at, width).plain[0] == BYSTANDER) is row.bystander
 
 
 def test_a_wide_table_tells_everything() -> None:
-    headings = heading(key_columns([replace(ROW, declared="0-16383")], 140)).plain
+    headings = heading_at(lines_of([replace(ROW, declared="0-16383")]), 140).plain
     for word in ("slots", "moved", "keys", "msgs", "unacked", "wait", "drain", "points", "declared"):
         assert word in headings, word
 
@@ -120,8 +136,10 @@ def test_what_came_and_went_is_shown_or_that_there_is_more(
 ) -> None:
     """Both where there is room for both; else the larger one, with a mark that the other one is missing."""
     row = replace(ROW, gained_slots=gained, lost_slots=lost)
-    column = next(column for column in key_columns([row], width) if column.key == "change")
-    assert KeyCells(DARK, 1.0).text(row, column).plain.split() == expected
+    columns = columns_at([row], width)
+    place = [column.key for column in columns].index("change")
+    begin = sum(column.width for column in columns[:place])
+    assert lines_of([row]).line(0, width).plain[begin : begin + columns[place].width].split() == expected
 
 
 waits = st.builds(
@@ -160,9 +178,9 @@ VIEW = view_of()
 @settings(max_examples=60, deadline=None)
 def test_lines_of_keys_gaps_and_messages_fit(text: str, width: int, moved: bool) -> None:
     row = KeyRow(text, 65_535, 0, 10**6, 10**5, moved)
-    columns = owned_columns([row], width)
-    line = row_line(row, columns, lambda each, column: owned_cell(each, column, DARK))
-    assert line.cell_len == heading(columns).cell_len == width
+    lines = owned_keys(DARK).lines([row], AS_THEY_COME)
+    line = lines.line(0, width)
+    assert line.cell_len == heading_at(lines, width).cell_len == width
     assert gap_line(GapRow(0, 65_535, (text, text), 10**5), width, DARK).cell_len <= width
     assert sent_line(text, width, DARK).cell_len <= width
     assert line.plain.startswith("*") is moved
@@ -280,5 +298,5 @@ def test_a_bystander_is_marked() -> None:
     view = view_of("kill worker-0", state=state)
     marked = [row for row in view.consumers if row.bystander]
     assert marked
-    line = row_line(marked[0], key_columns(view.consumers, 80), KeyCells(DARK, 1.0).text).plain
+    line = lines_of(view.consumers).line(view.consumers.index(marked[0]), 80).plain
     assert line.startswith(f"{BYSTANDER}{marked[0].tag}")
