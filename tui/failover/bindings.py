@@ -6,23 +6,16 @@ from typing import Final
 
 from tui.kit.bindings import (
     BROKERS,
-    CLOSE,
     COMMAND,
     DIFF,
     HEIRS,
     HOME,
     MIGRATION,
-    SUBSCRIPTIONS,
-    TABLE,
-    TIME,
     UNDO,
     WHY,
-    ZOOM,
     Binding,
-    by_use,
-    grouped,
-    panel_keys,
     same_reason,
+    screen_keys,
 )
 
 CHANGE: Final = (
@@ -46,16 +39,15 @@ ASK: Final = (
     MIGRATION,
     COMMAND,
 )
-PANELS: Final = panel_keys(
+BINDINGS, GROUPS = screen_keys(
+    (*CHANGE, UNDO, EXPLAIN, WHY, HEIRS, DIFF, FORECAST, BROKERS, HOME),
+    CHANGE,
+    ASK,
     ("ring", "Ring", "the ring"),
     ("consumers", "Consumers", "the consumers"),
     ("bundles", "Bundles", "the bundle tree"),
     ("events", "Events", "the events"),
 )
-PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
-
-BINDINGS: Final = by_use((*CHANGE, UNDO, EXPLAIN, WHY, HEIRS, DIFF, FORECAST, BROKERS, HOME), ASK, TIME, TABLE, PLACE)
-GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("P()", "one partition is shown alone on the screen of a Key_Shared subscription"),
     "m": "m is for Key_Shared subscriptions (how keys are shared) and for producers (more partitions)",

@@ -6,24 +6,17 @@ from typing import Final
 
 from tui.kit.bindings import (
     BROKERS,
-    CLOSE,
     COMMAND,
     DIFF,
     HEIRS,
     HOME,
     MIGRATION,
-    SUBSCRIPTIONS,
-    TABLE,
-    TIME,
     UNDO,
     WAIT,
     WHY,
-    ZOOM,
     Binding,
-    by_use,
-    grouped,
-    panel_keys,
     same_reason,
+    screen_keys,
 )
 
 CHANGE: Final = (
@@ -60,7 +53,10 @@ ASK: Final = (
         tooltip="Show the partition before, or all",
     ),
 )
-PANELS: Final = panel_keys(
+BINDINGS, GROUPS = screen_keys(
+    (*CHANGE, UNDO, EXPLAIN, WHY, HEIRS, DIFF, BROKERS, HOME),
+    CHANGE,
+    ASK,
     ("ring", "Slots", "the slots"),
     ("consumers", "Consumers", "the consumers"),
     ("waits", "Waits", "what waits"),
@@ -68,10 +64,6 @@ PANELS: Final = panel_keys(
     ("events", "Events", "the events"),
     ("sent", "Sent", "what was sent"),
 )
-PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
-
-BINDINGS: Final = by_use((*CHANGE, UNDO, EXPLAIN, WHY, HEIRS, DIFF, BROKERS, HOME), ASK, TIME, TABLE, PLACE)
-GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "c": "the consistent-hashing flag is for Failover subscriptions; m changes how this one shares keys",
     "T": "T sends by all producers of a topic; t sends messages with a key",

@@ -95,26 +95,25 @@ MOVING: Final = (
 """Keys that the panels have themselves, for the help only."""
 
 
-def panel_keys(*panels: tuple[str, str, str]) -> tuple[Binding, ...]:
-    """Digits from 1 on go to panels: id, a word, what it is called in a sentence.
+def screen_keys(
+    first: Iterable[Binding], change: tuple[Binding, ...], ask: tuple[Binding, ...], *panels: tuple[str, str, str]
+) -> tuple[tuple[Binding, ...], Groups]:
+    """All keys of a screen once, those first that a narrow footer keeps; and by use, for help, palette and footer.
 
-    >>> panel_keys(("ring", "Ring", "the ring"))[0].tooltip
-    'Go to the ring'
+    ``change`` and ``ask`` are the screen's own; digits from 1 on go to ``panels``: id, a word, what it is called in a
+    sentence.
+
+    >>> bindings, groups = screen_keys([UNDO], (), (WHY,), ("ring", "Ring", "the ring"))
+    >>> [binding.key for binding in bindings][:2], groups[-1][1][0].tooltip
+    (['u', 'w'], 'Go to the ring')
     """
-    return tuple(
+    digits = (
         Binding(f"{digit}", f"panel('{panel}')", word, show=False, tooltip=f"Go to {name}")
         for digit, (panel, word, name) in enumerate(panels, start=1)
     )
-
-
-def grouped(change: tuple[Binding, ...], ask: tuple[Binding, ...], place: tuple[Binding, ...]) -> Groups:
-    """All keys of a screen by what they are for, as help, palette and footer want them."""
-    return (("change", change), ("ask", ask), ("time", TIME), ("tables", TABLE), ("panels", (*place, *MOVING)))
-
-
-def by_use(first: Iterable[Binding], *others: Iterable[Binding]) -> tuple[Binding, ...]:
-    """All keys of a screen once; a narrow footer keeps those that come first."""
-    return tuple(dict.fromkeys((*first, *(binding for group in others for binding in group))))
+    place = (*digits, ZOOM, *SUBSCRIPTIONS, CLOSE)
+    groups = (("change", change), ("ask", ask), ("time", TIME), ("tables", TABLE), ("panels", (*place, *MOVING)))
+    return tuple(dict.fromkeys((*first, *ask, *TIME, *TABLE, *place))), groups
 
 
 def same_reason(keys: str, reason: str) -> dict[str, str]:

@@ -4,25 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tui.kit.bindings import (
-    BROKERS,
-    CLOSE,
-    COMMAND,
-    HOME,
-    MIGRATION,
-    SUBSCRIPTIONS,
-    TABLE,
-    TIME,
-    UNDO,
-    WAIT,
-    WHY,
-    ZOOM,
-    Binding,
-    by_use,
-    grouped,
-    panel_keys,
-    same_reason,
-)
+from tui.kit.bindings import BROKERS, COMMAND, HOME, MIGRATION, UNDO, WAIT, WHY, Binding, same_reason, screen_keys
 
 CHANGE: Final = (
     Binding("a", "add", "Add", tooltip="Add producers"),
@@ -48,7 +30,10 @@ ASK: Final = (
     MIGRATION,
     COMMAND,
 )
-PANELS: Final = panel_keys(
+BINDINGS, GROUPS = screen_keys(
+    (*CHANGE, UNDO, EXPLAIN, WHY, HOME),
+    CHANGE,
+    ASK,
     ("ring", "Matrix", "the matrix"),
     ("consumers", "Producers", "the producers"),
     ("costs", "Costs", "what they cost"),
@@ -56,15 +41,6 @@ PANELS: Final = panel_keys(
     ("events", "Events", "the events"),
     ("sent", "Happened", "what happened"),
 )
-PLACE: Final = (
-    *PANELS,
-    ZOOM,
-    *SUBSCRIPTIONS,
-    CLOSE,
-)
-
-BINDINGS: Final = by_use((*CHANGE, UNDO, EXPLAIN, WHY, HOME), ASK, TIME, TABLE, PLACE)
-GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("P()", "one partition is shown alone on the screen of a Key_Shared subscription"),
     **same_reason("oO", "producers acknowledge nothing; consumers of Key_Shared subscriptions do"),

@@ -19,23 +19,7 @@ from engine.text import counted, moment_text
 from engine.views.reported.model import ReportedConsumer
 from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView, TopicRow
 from themes.palettes import Palette, hex_colour
-from tui.kit.bindings import (
-    BROKERS,
-    CLOSE,
-    COMMAND,
-    HOME,
-    MIGRATION,
-    SUBSCRIPTIONS,
-    TABLE,
-    TIME,
-    WHY,
-    ZOOM,
-    Binding,
-    by_use,
-    grouped,
-    panel_keys,
-    same_reason,
-)
+from tui.kit.bindings import BROKERS, COMMAND, HOME, MIGRATION, WHY, Binding, same_reason, screen_keys
 from tui.kit.columns import Drawn, Table, drawn, numbers, texts
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import Group, HelpScreen, KeyHelp
@@ -129,15 +113,15 @@ ASK: Final = (
     MIGRATION,
     COMMAND,
 )
-PANELS: Final = panel_keys(
+BINDINGS, _groups = screen_keys(
+    (*ASK[:-3], HOME),
+    (),
+    ASK,
     ("ring", "Topics", "the topics"),
     ("consumers", "Consumers", "the consumers"),
     ("events", "Events", "the events"),
 )
-PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
-
-BINDINGS: Final = by_use((*ASK[:-3], HOME), ASK, TIME, TABLE, PLACE)
-GROUPS: Final = grouped((), ASK, PLACE)[1:]
+GROUPS: Final = _groups[1:]
 ELSEWHERE: Final = same_reason(
     "axXcmhdtTrRoOP().>vsb",
     "nothing is computed for this type of subscription: what brokers reported is shown (w: why)",

@@ -4,23 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tui.kit.bindings import (
-    BROKERS,
-    CLOSE,
-    COMMAND,
-    HOME,
-    SUBSCRIPTIONS,
-    TABLE,
-    TIME,
-    UNDO,
-    WHY,
-    ZOOM,
-    Binding,
-    by_use,
-    grouped,
-    panel_keys,
-    same_reason,
-)
+from tui.kit.bindings import BROKERS, COMMAND, HOME, UNDO, WHY, Binding, same_reason, screen_keys
 
 CHANGE: Final = (
     Binding("a", "join", "Join", tooltip="A consumer joins"),
@@ -58,17 +42,16 @@ ASK: Final = (
     BROKERS,
     COMMAND,
 )
-PANELS: Final = panel_keys(
+BINDINGS, GROUPS = screen_keys(
+    (*CHANGE, UNDO, *ASK[:7], HOME),
+    CHANGE,
+    ASK,
     ("ring", "Ring", "the ring"),
     ("consumers", "Consumers", "the consumers"),
     ("segments", "Segments", "the segments"),
     ("tree", "Tree", "the family tree"),
     ("events", "Events", "the events"),
 )
-PLACE: Final = (*PANELS, ZOOM, *SUBSCRIPTIONS, CLOSE)
-
-BINDINGS: Final = by_use((*CHANGE, UNDO, *ASK[:7], HOME), ASK, TIME, TABLE, PLACE)
-GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     **same_reason("c", "consistent hashing is for Failover; a controller deals the segments of a scalable topic"),
     **same_reason("P", "a scalable topic has segments in place of partitions"),
