@@ -7,28 +7,8 @@ The rules of Key_Shared and of producers are imported with the first command abo
 
 from __future__ import annotations
 
+from engine.cluster import commands
 from engine.cluster.bundles import split_bundle
-from engine.cluster.commands import (
-    Acknowledge,
-    AddConsumer,
-    AddTopic,
-    Command,
-    KillConsumer,
-    PassTime,
-    ProducerCommand,
-    RemoveTopic,
-    RenameConsumer,
-    RepartitionTopic,
-    RouteKeys,
-    ScalableCommand,
-    SendKeys,
-    SetPriorityLevel,
-    SetRelease,
-    SetSetting,
-    ShareKeys,
-    SplitBundle,
-    SubscribeKeyShared,
-)
 from engine.cluster.consumers import (
     add_consumer,
     kill_consumer,
@@ -44,7 +24,7 @@ from engine.errors import Rejection
 from engine.scalable.model import TOPIC_SCHEME
 
 
-def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejection:
+def decide(state: ClusterState, command: commands.Command) -> tuple[Event, ...] | Rejection:
     """The events of a command in order, or why it is refused.
 
     An empty tuple is an acceptance that changes nothing (a setting set to the value it has, a consumer renamed to its
@@ -58,32 +38,39 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
     'SubscriptionNotFound'
     """
     match command:
-        case AddConsumer() | KillConsumer() | RenameConsumer() | SetPriorityLevel():
+        case commands.AddConsumer() | commands.KillConsumer() | commands.RenameConsumer() | commands.SetPriorityLevel():
             keys = find_key_subscription(state, command.subscription)
             return _of_consumers(state, command) if keys is None else _of_key_consumers(state, keys, command)
-        case SubscribeKeyShared() | ShareKeys() | RouteKeys() | SendKeys() | Acknowledge() | PassTime():
+        case (
+            commands.SubscribeKeyShared()
+            | commands.ShareKeys()
+            | commands.RouteKeys()
+            | commands.SendKeys()
+            | commands.Acknowledge()
+            | commands.PassTime()
+        ):
             return _of_keys(state, command)
-        case SetSetting():
+        case commands.SetSetting():
             return set_setting(state, command)
-        case SetRelease():
+        case commands.SetRelease():
             return set_release(state, command)
-        case AddTopic():
+        case commands.AddTopic():
             if command.topic.startswith(TOPIC_SCHEME):
                 from engine.cluster.scalable.decide import add_scalable_topic
 
                 return add_scalable_topic(state, command)
             return add_topic(state, command)
-        case RemoveTopic():
+        case commands.RemoveTopic():
             if command.topic.startswith(TOPIC_SCHEME):
                 from engine.cluster.scalable.decide import remove_scalable_topic
 
                 return remove_scalable_topic(state, command)
             return remove_topic(state, command)
-        case RepartitionTopic():
+        case commands.RepartitionTopic():
             return repartition_topic(state, command)
-        case SplitBundle():
+        case commands.SplitBundle():
             return split_bundle(state, command)
-        case _ if isinstance(command, ScalableCommand):
+        case _ if isinstance(command, commands.ScalableCommand):
             from engine.cluster.scalable.decide import decide_scalable
 
             return decide_scalable(state, command)
@@ -91,18 +78,18 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
             return _of_producers(state, command)
 
 
-ConsumerCommand = AddConsumer | KillConsumer | RenameConsumer | SetPriorityLevel
+ConsumerCommand = commands.AddConsumer | commands.KillConsumer | commands.RenameConsumer | commands.SetPriorityLevel
 
 
 def _of_consumers(state: ClusterState, command: ConsumerCommand) -> tuple[Event, ...] | Rejection:
     match command:
-        case AddConsumer():
+        case commands.AddConsumer():
             return add_consumer(state, command)
-        case KillConsumer():
+        case commands.KillConsumer():
             return kill_consumer(state, command)
-        case RenameConsumer():
+        case commands.RenameConsumer():
             return rename_consumer(state, command)
-        case SetPriorityLevel():
+        case commands.SetPriorityLevel():
             return set_priority_level(state, command)
 
 
@@ -112,39 +99,45 @@ def _of_key_consumers(
     from engine.cluster.keys.decide import add_key_consumer, kill_key_consumer, rename_key_consumer
 
     match command:
-        case AddConsumer():
+        case commands.AddConsumer():
             return add_key_consumer(state, keys, command)
-        case KillConsumer():
+        case commands.KillConsumer():
             return kill_key_consumer(keys, command)
-        case RenameConsumer():
+        case commands.RenameConsumer():
             return rename_key_consumer(state, keys, command)
-        case SetPriorityLevel():
+        case commands.SetPriorityLevel():
             message = "priority levels play no part in Key_Shared"
             return Rejection("IllegalArgumentException", message, "priority_level")
 
 
 def _of_keys(
-    state: ClusterState, command: SubscribeKeyShared | ShareKeys | RouteKeys | SendKeys | Acknowledge | PassTime
+    state: ClusterState,
+    command: commands.SubscribeKeyShared
+    | commands.ShareKeys
+    | commands.RouteKeys
+    | commands.SendKeys
+    | commands.Acknowledge
+    | commands.PassTime,
 ) -> tuple[Event, ...] | Rejection:
     from engine.cluster.keys.decide import acknowledge_keys, pass_time, route_keys, send_keys
     from engine.cluster.keys.subscriptions import share_keys, subscribe_key_shared
 
     match command:
-        case SubscribeKeyShared():
+        case commands.SubscribeKeyShared():
             return subscribe_key_shared(state, command)
-        case ShareKeys():
+        case commands.ShareKeys():
             return share_keys(state, command)
-        case RouteKeys():
+        case commands.RouteKeys():
             return route_keys(state, command)
-        case SendKeys():
+        case commands.SendKeys():
             return send_keys(state, command)
-        case Acknowledge():
+        case commands.Acknowledge():
             return acknowledge_keys(state, command)
-        case PassTime():
+        case commands.PassTime():
             return pass_time(state, command)
 
 
-def _of_producers(state: ClusterState, command: ProducerCommand) -> tuple[Event, ...] | Rejection:
+def _of_producers(state: ClusterState, command: commands.ProducerCommand) -> tuple[Event, ...] | Rejection:
     from engine.cluster.producers.decide import decide_producers
 
     return decide_producers(state, command)

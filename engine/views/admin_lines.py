@@ -8,25 +8,7 @@ from typing import Final
 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.bundles.plan import split_command
-from engine.cluster.commands import (
-    Acknowledge,
-    AddConsumer,
-    AddTopic,
-    Command,
-    KillConsumer,
-    PassTime,
-    RemoveTopic,
-    RenameConsumer,
-    RepartitionTopic,
-    RouteKeys,
-    SendKeys,
-    SetPriorityLevel,
-    SetRelease,
-    SetSetting,
-    ShareKeys,
-    SplitBundle,
-    SubscribeKeyShared,
-)
+from engine.cluster import commands
 from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.timeline import Timeline
@@ -73,33 +55,33 @@ def _lines(timeline: Timeline) -> Iterator[AdminLine]:
         yield AdminLine(number, step.text, line, remark)
 
 
-def line_of(command: Command, state: ClusterState) -> tuple[str, str]:
+def line_of(command: commands.Command, state: ClusterState) -> tuple[str, str]:
     """The line for a command in the state before it, and a remark; either may be "".
 
     >>> line_of(SetSetting("defaultNamespaceBundleSplitAlgorithm", "range equally"), ClusterState())[0]
     "pulsar-admin brokers update-dynamic-config --config defaultNamespaceBundleSplitAlgorithm --value 'range equally'"
     """
     match command:
-        case SetSetting(name, text):
+        case commands.SetSetting(name, text):
             return _setting(name, text, behaviour_in(state))
-        case AddTopic(topic, segments) if topic.startswith(TOPIC_SCHEME):
+        case commands.AddTopic(topic, segments) if topic.startswith(TOPIC_SCHEME):
             count = f"?numInitialSegments={segments}" if segments else ""
             return "", f"PUT /admin/v2/scalable/{topic.removeprefix(TOPIC_SCHEME)}{count}"
-        case RemoveTopic(topic) if topic.startswith(TOPIC_SCHEME):
+        case commands.RemoveTopic(topic) if topic.startswith(TOPIC_SCHEME):
             return "", f"DELETE /admin/v2/scalable/{topic.removeprefix(TOPIC_SCHEME)}"
-        case AddTopic(topic, partitions):
+        case commands.AddTopic(topic, partitions):
             return _add_topic(topic, partitions)
-        case RemoveTopic(topic):
+        case commands.RemoveTopic(topic):
             return _of_topic(state, topic, ("delete-partitioned-topic", "delete"), "--force")
-        case RepartitionTopic(topic, partitions):
+        case commands.RepartitionTopic(topic, partitions):
             words = ("update-partitioned-topic",) * 2
             return _of_topic(state, topic, words, "--partitions", str(partitions))
-        case SplitBundle():
+        case commands.SplitBundle():
             return _split(command), ""
-        case SubscribeKeyShared(name, topic):
+        case commands.SubscribeKeyShared(name, topic):
             line = shell_line("pulsar-admin", "topics", "create-subscription", "--subscription", name, topic)
             return line, "its type is that of the first consumer: start one with Key_Shared"
-        case ShareKeys(_, mode):
+        case commands.ShareKeys(_, mode):
             return "", _sharing(mode)
     return "", _by_clients(command)
 
@@ -135,7 +117,7 @@ def _of_topic(state: ClusterState, topic: str, words: tuple[str, str], *options:
     return shell_line("pulsar-admin", "topics", words[0] if has_partitions else words[1], *options, full), ""
 
 
-def _split(command: SplitBundle) -> str:
+def _split(command: commands.SplitBundle) -> str:
     parent = parse_range(command.bundle)
     if isinstance(parent, BundleRange) and command.algorithm is not None:
         return split_command(command.namespace, parent, command.algorithm, command.positions)
@@ -154,25 +136,25 @@ def _sharing(mode: str) -> str:
     )
 
 
-def _by_clients(command: Command) -> str:
+def _by_clients(command: commands.Command) -> str:
     """A remark about a step that only clients can carry out."""
     match command:
-        case AddConsumer(_, name, level, _):
+        case commands.AddConsumer(_, name, level, _):
             with_level = f" with priority level {level}" if level else ""
             return f"an application does it: start a consumer named {name!r}{with_level}"
-        case KillConsumer():
+        case commands.KillConsumer():
             return "an application does it: stop the consumer's process"
-        case RenameConsumer(_, _, name):
+        case commands.RenameConsumer(_, _, name):
             return f"an application does it: start the consumer again with the name {name!r}"
-        case SetPriorityLevel(_, _, level):
+        case commands.SetPriorityLevel(_, _, level):
             return f"an application does it: start the consumer again with priority level {level}"
-        case SetRelease(version):
+        case commands.SetRelease(version):
             return f"install Pulsar {version} on every broker, one after the other"
-        case RouteKeys(_, client, hashing):
+        case commands.RouteKeys(_, client, hashing):
             with_hash = f" and {hashing}" if hashing else ""
             return f"applications choose it: their producers use the client {client}{with_hash}"
-        case SendKeys() | Acknowledge():
+        case commands.SendKeys() | commands.Acknowledge():
             return "applications send and acknowledge messages"
-        case PassTime():
+        case commands.PassTime():
             return "time passes by itself"
     return "producers belong to applications, and partitions fail with their brokers"

@@ -6,39 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
-from engine.cluster.commands import (
-    Acknowledge,
-    AcknowledgeSegments,
-    AddConsumer,
-    AddProducers,
-    AddTopic,
-    CloseProducer,
-    Command,
-    FailPartition,
-    JoinSegments,
-    KillConsumer,
-    LeaveSegments,
-    MergeSegments,
-    PassTime,
-    RebucketSegment,
-    RecoverPartition,
-    RemoveTopic,
-    RenameConsumer,
-    RepartitionTopic,
-    RouteKeys,
-    SendByProducers,
-    SendKeys,
-    SendToSegments,
-    SetPriorityLevel,
-    SetProducerRate,
-    SetRelease,
-    SetSegmentRate,
-    SetSetting,
-    ShareKeys,
-    SplitBundle,
-    SplitSegment,
-    SubscribeKeyShared,
-)
+from engine.cluster import commands
 from engine.cluster.events import ConsumerAdded
 from engine.cluster.evolve import evolve
 from engine.cluster.moves import Moves, moves
@@ -96,38 +64,38 @@ def first_shown(timeline: Timeline) -> int:
     return max(timeline.cursor - EVENTS_SHOWN, 0)
 
 
-_KINDS: Final[dict[type[Command], StepKind]] = {
-    AddConsumer: "add",
-    KillConsumer: "kill",
+_KINDS: Final[dict[type[commands.Command], StepKind]] = {
+    commands.AddConsumer: "add",
+    commands.KillConsumer: "kill",
     # To a broker a renamed consumer, or one with a new level, is another consumer.
-    RenameConsumer: "add",
-    SetPriorityLevel: "add",
-    SetSetting: "setting",
-    SetRelease: "release",
-    AddTopic: "topic",
-    RemoveTopic: "topic",
-    RepartitionTopic: "topic",
-    SplitBundle: "split",
-    SubscribeKeyShared: "topic",
-    ShareKeys: "setting",
-    RouteKeys: "setting",
-    SendKeys: "send",
-    Acknowledge: "ack",
-    PassTime: "wait",
-    AddProducers: "add",
-    CloseProducer: "kill",
-    SendByProducers: "send",
-    SetProducerRate: "send",
-    FailPartition: "fail",
-    RecoverPartition: "recover",
-    SplitSegment: "split",
-    MergeSegments: "split",
-    RebucketSegment: "split",
-    SetSegmentRate: "send",
-    SendToSegments: "send",
-    JoinSegments: "add",
-    LeaveSegments: "kill",
-    AcknowledgeSegments: "ack",
+    commands.RenameConsumer: "add",
+    commands.SetPriorityLevel: "add",
+    commands.SetSetting: "setting",
+    commands.SetRelease: "release",
+    commands.AddTopic: "topic",
+    commands.RemoveTopic: "topic",
+    commands.RepartitionTopic: "topic",
+    commands.SplitBundle: "split",
+    commands.SubscribeKeyShared: "topic",
+    commands.ShareKeys: "setting",
+    commands.RouteKeys: "setting",
+    commands.SendKeys: "send",
+    commands.Acknowledge: "ack",
+    commands.PassTime: "wait",
+    commands.AddProducers: "add",
+    commands.CloseProducer: "kill",
+    commands.SendByProducers: "send",
+    commands.SetProducerRate: "send",
+    commands.FailPartition: "fail",
+    commands.RecoverPartition: "recover",
+    commands.SplitSegment: "split",
+    commands.MergeSegments: "split",
+    commands.RebucketSegment: "split",
+    commands.SetSegmentRate: "send",
+    commands.SendToSegments: "send",
+    commands.JoinSegments: "add",
+    commands.LeaveSegments: "kill",
+    commands.AcknowledgeSegments: "ack",
 }
 
 _JUDGED: Final = frozenset({"add", "kill", "setting", "release", "topic"})
@@ -137,7 +105,7 @@ _HANDED_OVER: Final = frozenset({"add", "kill"})
 """Kinds of steps after which a dispatcher hands over; after others the broker reloads its topics."""
 
 
-def kind_of(command: Command) -> StepKind:
+def kind_of(command: commands.Command) -> StepKind:
     """The word for a step's glyph."""
     return _KINDS[type(command)]
 

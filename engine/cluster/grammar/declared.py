@@ -9,44 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from engine.cluster.commands import (
-    Acknowledge,
-    AcknowledgeSegments,
-    AddConsumer,
-    AddProducers,
-    AddTopic,
-    CloseProducer,
-    End,
-    FailPartition,
-    GoTo,
-    Home,
-    JoinSegments,
-    KillConsumer,
-    LeaveSegments,
-    MergeSegments,
-    PassTime,
-    RebucketSegment,
-    RecoverPartition,
-    Redo,
-    RemoveTopic,
-    RenameConsumer,
-    RepartitionTopic,
-    RouteKeys,
-    SendByProducers,
-    SendKeys,
-    SendToSegments,
-    SetPriorityLevel,
-    SetProducerRate,
-    SetRelease,
-    SetSegmentRate,
-    SetSetting,
-    ShareKeys,
-    SplitBundle,
-    SplitSegment,
-    SubscribeKeyShared,
-    SwitchBranch,
-    Undo,
-)
+from engine.cluster import commands
 from engine.cluster.grammar.forms import Form, Scope, Values, members_of
 from engine.cluster.grammar.words import LineReader, quote
 from engine.cluster.keys.state import SharingMode
@@ -113,7 +76,7 @@ def _planned(_: LineReader, values: Values) -> Values:
     return {"topic": topic, "plan": plan}
 
 
-def _plan_of(command: AddProducers) -> Values:
+def _plan_of(command: commands.AddProducers) -> Values:
     plan = command.plan
     partial = {"partial": plan.limit, "router": None, "limit": None} if plan.router == "partial" else {"partial": None}
     return members_of(plan) | {"topic": command.topic} | partial
@@ -151,35 +114,35 @@ class _Special(Form):
 class _TopicForm(Form):
     """Of a scalable topic the segments are numbered."""
 
-    def text(self, command: AddTopic, state: ClusterState | None) -> str:
+    def text(self, command: commands.AddTopic, state: ClusterState | None) -> str:
         text = super().text(command, state)
         if not command.partitions or not command.topic.startswith(TOPIC_SCHEME):
             return text
         return f"{text.rpartition(' partitions ')[0]} segments {command.partitions}"
 
 
-def _set(line: LineReader) -> SetSetting:
+def _set(line: LineReader) -> commands.SetSetting:
     word = line.word("SETTING")
     # A line of broker.conf can be pasted behind the word "set".
     if not word.quoted and "=" in word.text and line.at_end():
         name, _, text = word.text.partition("=")
-        return SetSetting(name, text)
-    return SetSetting(word.text, line.take("VALUE"))
+        return commands.SetSetting(name, text)
+    return commands.SetSetting(word.text, line.take("VALUE"))
 
 
-def _toggle(line: LineReader) -> SetSetting:
+def _toggle(line: LineReader) -> commands.SetSetting:
     word = line.word("SETTING")
     if not isinstance(DEFAULTS.get(word.text), bool):
         switches = [name for name, default in DEFAULTS.items() if isinstance(default, bool)]
         line.refuse("UnknownSetting", f"{word.text[:60]!r} is not a setting that is true or false", word.text, switches)
-    return SetSetting(word.text, "false" if getattr(line.state.settings, word.text) else "true")
+    return commands.SetSetting(word.text, "false" if getattr(line.state.settings, word.text) else "true")
 
 
-def _set_text(command: SetSetting) -> str:
+def _set_text(command: commands.SetSetting) -> str:
     return f"set {quote(command.name)} {quote(command.text)}"
 
 
-def _split(line: LineReader) -> SplitBundle:
+def _split(line: LineReader) -> commands.SplitBundle:
     namespace = line.take("NAMESPACE/RANGE")
     if line.option("bundle"):
         bundle = line.take("RANGE")
@@ -196,10 +159,10 @@ def _split(line: LineReader) -> SplitBundle:
             if isinstance(position, Rejection):
                 line.refuse("SyntaxError", f"position {position.message}", piece)
             positions.append(position)
-    return SplitBundle(namespace, bundle, algorithm, tuple(positions))
+    return commands.SplitBundle(namespace, bundle, algorithm, tuple(positions))
 
 
-def _split_text(command: SplitBundle) -> str:
+def _split_text(command: commands.SplitBundle) -> str:
     algorithm = f" {quote(command.algorithm, ('at', 'bundle'))}" if command.algorithm is not None else ""
     positions = f" at {','.join(map(str, command.positions))}" if command.positions else ""
     slashes = command.namespace.count("/")
@@ -215,19 +178,19 @@ def _split_text(command: SplitBundle) -> str:
 
 FORMS: Final[tuple[Form, ...]] = (
     Form(
-        Acknowledge,
+        commands.Acknowledge,
         "ack {consumer_id:NAME|#ID|all} [key {key:KEY}] [count {count:N}] [of {subscription:SUBSCRIPTION}]",
         IN,
     ),
     Form(
-        AddConsumer,
+        commands.AddConsumer,
         "add {name:NAME} [priority {priority_level:N}] [ranges {ranges:START-END,...}]"
         " [to {subscription:SUBSCRIPTION}]",
         IN,
     ),
-    Form(SwitchBranch, "branch {branch:N}"),
+    Form(commands.SwitchBranch, "branch {branch:N}"),
     Form(
-        JoinSegments,
+        commands.JoinSegments,
         "consumer join {name:NAME} [checkpoint|queue {kind:}] [to {subscription:SUBSCRIPTION}] [on {topic:TOPIC}]",
         ON,
         made=_joined,
@@ -235,7 +198,7 @@ FORMS: Final[tuple[Form, ...]] = (
     ),
     *(
         Form(
-            LeaveSegments,
+            commands.LeaveSegments,
             f"consumer {word} {{name:NAME}} [of {{subscription:SUBSCRIPTION}}] [on {{topic:TOPIC}}]",
             ON,
             made=_scalable_subscription,
@@ -244,18 +207,18 @@ FORMS: Final[tuple[Form, ...]] = (
         for word in ("close", "lose")
     ),
     Form(
-        AcknowledgeSegments,
+        commands.AcknowledgeSegments,
         "consumer ack {name:NAME|all} [count {count:N}] [of {subscription:SUBSCRIPTION}] [on {topic:TOPIC}]",
         ON,
         made=_scalable_subscription,
     ),
-    Form(End, "end"),
-    Form(Home, "home"),
-    Form(KillConsumer, "kill {consumer_id:NAME|#ID} [of {subscription:SUBSCRIPTION}]", IN),
-    Form(FailPartition, "partition fail {partition:N} [on {topic:TOPIC}]", BY),
-    Form(RecoverPartition, "partition recover {partition:N} [on {topic:TOPIC}]", BY),
+    Form(commands.End, "end"),
+    Form(commands.Home, "home"),
+    Form(commands.KillConsumer, "kill {consumer_id:NAME|#ID} [of {subscription:SUBSCRIPTION}]", IN),
+    Form(commands.FailPartition, "partition fail {partition:N} [on {topic:TOPIC}]", BY),
+    Form(commands.RecoverPartition, "partition recover {partition:N} [on {topic:TOPIC}]", BY),
     Form(
-        AddProducers,
+        commands.AddProducers,
         "producer add [count {count:N}] [lazy {lazy:}] [partial {partial:N}] [router {router:round-robin|single}]"
         " [limit {limit:N}] [above {allow_limit_above:}] [client {client:java|python|cpp}] [named {name:NAME}]"
         " [access {access_mode:MODE}] [hashing {hashing:SCHEME}] [batching {batching:on|off}]"
@@ -267,28 +230,32 @@ FORMS: Final[tuple[Form, ...]] = (
         usual=members_of(ProducerPlan()),
     ),
     Form(
-        SendByProducers,
+        commands.SendByProducers,
         "producer send {producer:NAME|#N|all} [key {key:KEY}] [times {times:N}] [size {size_bytes:BYTES}]"
         " [on {topic:TOPIC}]",
         BY,
     ),
     Form(
-        SetProducerRate,
+        commands.SetProducerRate,
         "producer rate {producer:NAME|#N|all} {msgs_per_sec:MSGS} [size {size_bytes:BYTES}] [key {key:KEY}]"
         " [keys {keys:N}] [on {topic:TOPIC}]",
         BY,
     ),
-    Form(CloseProducer, "producer close {producer:NAME|#N} [on {topic:TOPIC}]", BY),
-    Form(SetPriorityLevel, "priority {consumer_id:NAME|#ID} {priority_level:N} [of {subscription:SUBSCRIPTION}]", IN),
-    Form(Redo, "redo"),
-    Form(SetRelease, "release {version:VERSION}"),
-    Form(RenameConsumer, "rename {consumer_id:NAME|#ID} to {name:NEW} [of {subscription:SUBSCRIPTION}]", IN),
-    Form(RouteKeys, "route {client:CLIENT} [{hashing:HASHING}] [of {subscription:SUBSCRIPTION}]", IN),
-    Form(SplitSegment, "segment split {segment:ID} [on {topic:TOPIC}]", ON),
-    Form(MergeSegments, "segment merge {first:ID} {second:ID} [on {topic:TOPIC}]", ON),
-    Form(RebucketSegment, "segment rebucket {segment:ID} {buckets:BUCKETS} [on {topic:TOPIC}]", ON),
+    Form(commands.CloseProducer, "producer close {producer:NAME|#N} [on {topic:TOPIC}]", BY),
     Form(
-        SetSegmentRate,
+        commands.SetPriorityLevel,
+        "priority {consumer_id:NAME|#ID} {priority_level:N} [of {subscription:SUBSCRIPTION}]",
+        IN,
+    ),
+    Form(commands.Redo, "redo"),
+    Form(commands.SetRelease, "release {version:VERSION}"),
+    Form(commands.RenameConsumer, "rename {consumer_id:NAME|#ID} to {name:NEW} [of {subscription:SUBSCRIPTION}]", IN),
+    Form(commands.RouteKeys, "route {client:CLIENT} [{hashing:HASHING}] [of {subscription:SUBSCRIPTION}]", IN),
+    Form(commands.SplitSegment, "segment split {segment:ID} [on {topic:TOPIC}]", ON),
+    Form(commands.MergeSegments, "segment merge {first:ID} {second:ID} [on {topic:TOPIC}]", ON),
+    Form(commands.RebucketSegment, "segment rebucket {segment:ID} {buckets:BUCKETS} [on {topic:TOPIC}]", ON),
+    Form(
+        commands.SetSegmentRate,
         "segment rate {segment:ID|all} {msgs_in_per_sec:MSGS} [out {msgs_out_per_sec:MSGS}] [size {msg_bytes:BYTES}]"
         " [on {topic:TOPIC}]",
         ON,
@@ -298,15 +265,15 @@ FORMS: Final[tuple[Form, ...]] = (
             | ({"msgs_out_per_sec": None} if command.msgs_out_per_sec == command.msgs_in_per_sec else {})
         ),
     ),
-    Form(SendToSegments, "segment send {keys:KEY...|keyless} [times {times:N}] [on {topic:TOPIC}]", ON),
+    Form(commands.SendToSegments, "segment send {keys:KEY...|keyless} [times {times:N}] [on {topic:TOPIC}]", ON),
     Form(
-        SendKeys,
+        commands.SendKeys,
         "send {keys:KEY...} [batched {batched:}] [times {times:N}] [to {subscription:SUBSCRIPTION}]",
         IN,
     ),
-    _Special(SetSetting, "set SETTING VALUE", _set, _set_text),
+    _Special(commands.SetSetting, "set SETTING VALUE", _set, _set_text),
     Form(
-        ShareKeys,
+        commands.ShareKeys,
         "share {mode:MODE} [points {points:N}] [of {subscription:SUBSCRIPTION}]",
         IN,
         made=_shared,
@@ -317,19 +284,21 @@ FORMS: Final[tuple[Form, ...]] = (
         usual={"points": None},
     ),
     _Special(
-        SplitBundle,
+        commands.SplitBundle,
         "split NAMESPACE/RANGE [ALGORITHM] [at N,N], or split NAMESPACE LARGEST|HOT [ALGORITHM] [at N,N]",
         _split,
         _split_text,
     ),
-    Form(GoTo, "step {step:N}"),
-    Form(SubscribeKeyShared, "subscribe {name:NAME} to {topic:TOPIC} [unordered {allow_out_of_order_delivery:}]"),
-    _Special(SetSetting, "toggle SETTING", _toggle, _set_text),
-    _TopicForm(AddTopic, "topic add {topic:TOPIC} [partitions|segments {partitions:N}]"),
-    Form(RemoveTopic, "topic remove {topic:TOPIC}"),
-    Form(RepartitionTopic, "topic partitions {topic:TOPIC} {partitions:N}"),
-    Form(Undo, "undo"),
-    Form(PassTime, "wait {duration_ms:MILLISECONDS}"),
+    Form(commands.GoTo, "step {step:N}"),
+    Form(
+        commands.SubscribeKeyShared, "subscribe {name:NAME} to {topic:TOPIC} [unordered {allow_out_of_order_delivery:}]"
+    ),
+    _Special(commands.SetSetting, "toggle SETTING", _toggle, _set_text),
+    _TopicForm(commands.AddTopic, "topic add {topic:TOPIC} [partitions|segments {partitions:N}]"),
+    Form(commands.RemoveTopic, "topic remove {topic:TOPIC}"),
+    Form(commands.RepartitionTopic, "topic partitions {topic:TOPIC} {partitions:N}"),
+    Form(commands.Undo, "undo"),
+    Form(commands.PassTime, "wait {duration_ms:MILLISECONDS}"),
 )
 
 

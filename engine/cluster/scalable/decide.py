@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.cluster.commands import (
-    AcknowledgeSegments,
-    AddTopic,
-    JoinSegments,
-    LeaveSegments,
-    MergeSegments,
-    RebucketSegment,
-    RemoveTopic,
-    ScalableCommand,
-    SendToSegments,
-    SetSegmentRate,
-    SplitSegment,
-)
+from engine.cluster import commands
 from engine.cluster.limits import MAX_CONSUMERS, MAX_MSGS_PER_SEC, refuse_long_name
 from engine.cluster.scalable.events import (
     ScalableCreated,
@@ -43,7 +31,9 @@ MAX_MESSAGES: Final = 10**9
 MAX_MSG_BYTES: Final = 2**30
 
 
-def decide_scalable(state: ClusterState, command: ScalableCommand) -> tuple[ScalableTopicEvent, ...] | Rejection:
+def decide_scalable(
+    state: ClusterState, command: commands.ScalableCommand
+) -> tuple[ScalableTopicEvent, ...] | Rejection:
     """The event of a command, or the refusal: an unknown topic (404), what Pulsar refuses, our limits."""
     topic = find_scalable_topic(state, command.topic)
     if topic is None:
@@ -56,23 +46,23 @@ def decide_scalable(state: ClusterState, command: ScalableCommand) -> tuple[Scal
     return refused_step if isinstance(refused_step, Rejection) else (event,)
 
 
-def _event(command: ScalableCommand) -> ScalableTopicEvent:
+def _event(command: commands.ScalableCommand) -> ScalableTopicEvent:
     match command:
-        case SplitSegment(topic, segment):
+        case commands.SplitSegment(topic, segment):
             return SegmentSplit(topic, segment)
-        case MergeSegments(topic, first, second):
+        case commands.MergeSegments(topic, first, second):
             return SegmentsMerged(topic, first, second)
-        case RebucketSegment(topic, segment, buckets):
+        case commands.RebucketSegment(topic, segment, buckets):
             return SegmentRebucketed(topic, segment, buckets)
-        case SetSegmentRate(topic, segment, msgs_in, msgs_out, msg_bytes):
+        case commands.SetSegmentRate(topic, segment, msgs_in, msgs_out, msg_bytes):
             return SegmentRateSet(topic, segment, msgs_in, msgs_out, msg_bytes)
-        case SendToSegments(topic, keys, times):
+        case commands.SendToSegments(topic, keys, times):
             return SegmentMessagesSent(topic, keys, times)
-        case JoinSegments(topic, subscription, name, kind):
+        case commands.JoinSegments(topic, subscription, name, kind):
             return SegmentConsumerJoined(topic, subscription, name, kind)
-        case LeaveSegments(topic, subscription, name, closes):
+        case commands.LeaveSegments(topic, subscription, name, closes):
             return SegmentConsumerLeft(topic, subscription, name, closes)
-        case AcknowledgeSegments(topic, subscription, name, count):
+        case commands.AcknowledgeSegments(topic, subscription, name, count):
             return SegmentMessagesAcknowledged(topic, subscription, name, count)
 
 
@@ -109,7 +99,7 @@ def _refuse_consumer(topic: ScalableTopic, event: SegmentConsumerJoined) -> Reje
     return None
 
 
-def add_scalable_topic(state: ClusterState, command: AddTopic) -> tuple[ScalableTopicEvent, ...] | Rejection:
+def add_scalable_topic(state: ClusterState, command: commands.AddTopic) -> tuple[ScalableTopicEvent, ...] | Rejection:
     """A new scalable topic; ``partitions`` of the command are its first segments."""
     name = parse_topic_name(command.topic)
     if isinstance(name, Rejection):
@@ -126,7 +116,9 @@ def add_scalable_topic(state: ClusterState, command: AddTopic) -> tuple[Scalable
     return (ScalableCreated(complete, command.partitions or 1),)
 
 
-def remove_scalable_topic(state: ClusterState, command: RemoveTopic) -> tuple[ScalableTopicEvent, ...] | Rejection:
+def remove_scalable_topic(
+    state: ClusterState, command: commands.RemoveTopic
+) -> tuple[ScalableTopicEvent, ...] | Rejection:
     """The end of a scalable topic; refused where there is none of this name (404)."""
     if find_scalable_topic(state, command.topic) is None:
         return Rejection("NotFoundException", f"Scalable topic not found: {command.topic}", "topic", 404)
