@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from engine.cluster.scalable.state import ScalableTopic
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Evenness, evenness, shares
-from engine.diagnosis.model import Cause, Diagnosis, Verdict
+from engine.diagnosis.model import Diagnosis, Verdict
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen, parent_of
 from engine.diagnosis.why import diagnose
 from engine.names import is_segment
@@ -59,17 +59,19 @@ class ListedRow(Struct, frozen=True, kw_only=True):
         str | None,
         about("What brokers reported means for it, as `why` judges; null where nothing was reported."),
         Column("verdict", Kind.WORD, 1),
-    ]
-    cause: Annotated[str, about("The cause that `why` names first; empty without one."), Column("cause", Kind.WORD, 9)]
-    what: Annotated[str, about("The sentence of that cause.")]
+    ] = None
+    cause: Annotated[
+        str, about("The cause that `why` names first; empty without one."), Column("cause", Kind.WORD, 9)
+    ] = ""
+    what: Annotated[str, about("The sentence of that cause.")] = ""
     cluster: Annotated[
         str, about("Its cluster, where several are listed; else empty."), Column("cluster", Kind.NAME, 1)
     ] = ""
     namespace: Annotated[str, about("Tenant and namespace."), Column("namespace", Kind.NAME, 4)]
     topic: Annotated[str, about("The first topic that it reads, without its namespace."), Column("topic", Kind.NAME, 2)]
-    subscription: Annotated[str, about("Its name; empty for producers."), Column("subscription", Kind.NAME, 0)]
+    subscription: Annotated[str, about("Its name; empty for producers."), Column("subscription", Kind.NAME, 0)] = ""
     type: Annotated[str, about("The subscription type, or Producers."), Column("type", Kind.WORD, 4)]
-    topics: Annotated[int, about("How many topics it reads, without partitions."), Column("topics", Kind.COUNT, 8)]
+    topics: Annotated[int, about("How many topics it reads, without partitions."), Column("topics", Kind.COUNT, 8)] = 1
     consumers: Annotated[
         int | None,
         about("Connected consumers, or producers; null where no answer lists them."),
@@ -77,27 +79,27 @@ class ListedRow(Struct, frozen=True, kw_only=True):
     ]
     idle: Annotated[
         int | None, about("Consumers that could have work and have none; computed."), Column("idle", Kind.COUNT, 3)
-    ]
+    ] = None
     busiest_over_average: Annotated[
         float | None,
         about("Partitions or slots of the busiest consumer divided by the average; computed."),
         Column("busiest÷avg", Kind.RATIO, 3),
-    ]
+    ] = None
     shares: Annotated[
         tuple[Share, ...],
         about("The partitions or slots of its consumers, those with the most; computed."),
         Column("shares", Kind.BAR, 5),
-    ]
+    ] = ()
     backlog: Annotated[
         int | None,
         about("Entries that are not acknowledged, as reported; null where the answers lack some of them."),
         Column("backlog", Kind.COUNT, 2),
-    ]
+    ] = None
     out_msgs_per_sec: Annotated[
         float | None,
         about("Messages per second to its consumers, as reported; null where the answers lack some of them."),
         Column("out/s", Kind.RATE, 6),
-    ]
+    ] = None
     trend: Annotated[
         Series,
         about("Its backlog at each moment that was read, the newest last; empty for fewer than two of them."),
@@ -153,19 +155,7 @@ def listing(
         # Its other topics have other consumers, and a row of their own.
         return _Reported(diagnose(replace(whole, dispatchers=part)) if part else None, part)
 
-    # What brokers list as topics are segments, or partitions of before a migration: the row of their scalable topic is
-    # about them.
-    scalable = {each.topic for each in state.scalable_topics}
-    former = {
-        segment.legacy_topic: each.topic
-        for each in state.scalable_topics
-        for segment in each.running.layout.segments.values()
-        if segment.legacy_topic
-    }
-
-    def is_scalable(dispatchers: Iterable[Dispatcher]) -> bool:
-        return {former.get(each.topic) or _scalable_of(each.topic) for each in dispatchers} <= scalable
-
+    is_scalable = _test_of_scalable(state)
     of_segments = {
         (each.namespace, each.name): each.key
         for each in others
@@ -228,36 +218,28 @@ class _Reported(Struct, frozen=True):
     dispatchers: tuple[Dispatcher, ...]
 
     @property
-    def verdict(self) -> str | None:
+    def members(self) -> dict[str, Any]:
+        """The members of a row that are reported."""
+        rate = total(each.sub.msg_rate_out_msgs_per_sec for each in self.dispatchers)
+        read: dict[str, Any] = (
+            {}
+            if not self.dispatchers
+            else {
+                "backlog": total(each.sub.msg_backlog_entries for each in self.dispatchers),
+                "out_msgs_per_sec": float(rate) if rate is not None else None,
+            }
+        )
         if self.diagnosis is None:
-            return None
-        return (Verdict.FINE if self._first is None else self._first.verdict).value
-
-    @property
-    def cause(self) -> str:
-        return self._first.id if self._first is not None else ""
-
-    @property
-    def what(self) -> str:
-        return self._first.what if self._first is not None else ""
-
-    @property
-    def _first(self) -> Cause | None:
-        return self.diagnosis.first if self.diagnosis is not None else None
+            return read
+        first = self.diagnosis.first
+        if first is None:
+            return {**read, "verdict": Verdict.FINE.value}
+        return {**read, "verdict": first.verdict.value, "cause": first.id, "what": first.what}
 
     @property
     def consumers_unknown(self) -> bool:
         """Whether answers show it, and none of them lists its consumers."""
         return bool(self.dispatchers) and all(isinstance(each.sub.consumers, NotReported) for each in self.dispatchers)
-
-    @property
-    def backlog(self) -> int | None:
-        return total(each.sub.msg_backlog_entries for each in self.dispatchers) if self.dispatchers else None
-
-    @property
-    def out_msgs_per_sec(self) -> float | None:
-        rate = total(each.sub.msg_rate_out_msgs_per_sec for each in self.dispatchers)
-        return float(rate) if rate is not None and self.dispatchers else None
 
 
 def _row(
@@ -267,9 +249,6 @@ def _row(
     unknown = reported.consumers_unknown and not subscription.consumers
     return ListedRow(
         key=subscription.key,
-        verdict=reported.verdict,
-        cause=reported.cause,
-        what=reported.what,
         namespace=subscription.namespace,
         topic=_local(first),
         topics=len(subscription.topics),
@@ -279,8 +258,7 @@ def _row(
         idle=even.idle if even.items and not unknown else None,
         busiest_over_average=even.max_over_mean if even.owned else None,
         shares=parts,
-        backlog=reported.backlog,
-        out_msgs_per_sec=reported.out_msgs_per_sec,
+        **reported.members,
     )
 
 
@@ -289,20 +267,13 @@ def _other(subject: Subject, seen: SubscriptionSeen, judged: Mapping[Name, Diagn
     names = {consumer.name for dispatcher in seen.dispatchers for consumer in dispatcher.sub.consumers}
     return ListedRow(
         key=subject.key,
-        verdict=reported.verdict,
-        cause=reported.cause,
-        what=reported.what,
         namespace=subject.namespace,
         topic=_local(seen.topics[0]),
         topics=len(seen.topics),
         subscription=subject.name,
         type=seen.type,
         consumers=None if reported.consumers_unknown else len(names),
-        idle=None,
-        busiest_over_average=None,
-        shares=(),
-        backlog=reported.backlog,
-        out_msgs_per_sec=reported.out_msgs_per_sec,
+        **reported.members,
     )
 
 
@@ -310,20 +281,10 @@ def _producers(topic: str, producers: int) -> ListedRow:
     parts = topic.removeprefix("persistent://").removeprefix("non-persistent://").split("/")
     return ListedRow(
         key=topic,
-        verdict=None,
-        cause="",
-        what="",
         namespace="/".join(parts[:-1]),
         topic=parts[-1],
-        topics=1,
-        subscription="",
         type=PRODUCERS,
         consumers=producers,
-        idle=None,
-        busiest_over_average=None,
-        shares=(),
-        backlog=None,
-        out_msgs_per_sec=None,
     )
 
 
@@ -343,16 +304,28 @@ def _scalable(topic: ScalableTopic) -> ListedRow:
         what=trouble.what if trouble is not None else "",
         namespace=topic.topic.partition("://")[2].rpartition("/")[0],
         topic=topic.topic.rpartition("/")[2],
-        topics=1,
         subscription=view.subscriptions[0].name if len(view.subscriptions) == 1 else "",
         type=SCALABLE,
         consumers=len(consumers),
         idle=sum(one.idle for one in consumers),
-        busiest_over_average=None,
-        shares=(),
         backlog=sum(row.backlog for row in view.subscriptions) if view.subscriptions else None,
         out_msgs_per_sec=total(segment.msg_rate_out for segment in view.segments),
     )
+
+
+def _test_of_scalable(state: ClusterState) -> Callable[[Iterable[Dispatcher]], bool]:
+    """Return what says whether dispatchers are listed with a scalable topic, whose row is about them.
+
+    What brokers list as topics are its segments, or partitions of before its migration.
+    """
+    scalable = {each.topic for each in state.scalable_topics}
+    former = {
+        segment.legacy_topic: each.topic
+        for each in state.scalable_topics
+        for segment in each.running.layout.segments.values()
+        if segment.legacy_topic
+    }
+    return lambda dispatchers: {former.get(each.topic) or _scalable_of(each.topic) for each in dispatchers} <= scalable
 
 
 def _scalable_of(topic: str) -> str:
