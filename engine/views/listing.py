@@ -291,7 +291,7 @@ def _producers(topic: str, producers: int) -> ListedRow:
 def _scalable(topic: ScalableTopic) -> ListedRow:
     """A scalable topic by the simulation, which begins with what was printed."""
     from engine.views.scalable.dashboard import simulated_view
-    from engine.views.scalable.trouble import trouble_of
+    from engine.views.scalable.figures import trouble_of
 
     view = simulated_view(topic.running)
     trouble = trouble_of(view)

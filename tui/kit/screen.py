@@ -25,7 +25,7 @@ from tui.kit.command_line import PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
 from tui.kit.footer import KeyFooter, KeyHint, before_always, key_hints
 from tui.kit.help import Group, HelpScreen, KeyHelp
-from tui.kit.layouts import arrange, choose_layout, name_panels
+from tui.kit.layouts import Zooming, arrange, choose_layout, name_panels
 from tui.kit.line_table import RowsTable
 from tui.kit.list_panel import AnyList, ListPanel, after_removing
 from tui.kit.live_line import LiveLine
@@ -43,7 +43,6 @@ from tui.kit.text_panels import ExplainPanel
 from tui.kit.timeline_line import TimelineLine
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import Remark, safe_name
-from tui.kit.zooming import Zooming
 
 if TYPE_CHECKING:
     from engine.views.search import Match

@@ -1,8 +1,8 @@
-"""The drawings of a scalable topic: the ring of its segments, and their family tree; its status line."""
+"""The drawings of a scalable topic: the ring of its segments, and their family tree; its tables and status line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import ClassVar, Final
 
@@ -12,16 +12,29 @@ from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
 
+from engine.answer import TableColumn
 from engine.scalable.model import RING_SIZE
 from engine.text import counted, moment_text
 from engine.views.failover.table import letter_tag
-from engine.views.scalable.dashboard import Piece, ScalableDashboard, ScalableStatus, TreeSegment
+from engine.views.scalable.dashboard import (
+    ConsumerLine,
+    Piece,
+    ScalableDashboard,
+    ScalableStatus,
+    SegmentLine,
+    TreeSegment,
+)
+from themes.palettes import Palette, hex_colour
 from tui.drawing.arcs import arcs_of
+from tui.drawing.colour import letter_style
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import Dots, RingMode, RingPicture, TwoSides
 from tui.drawing.segment_tree import NOBODY, Block, draw_tree
 from tui.kit.bindings import Binding
+from tui.kit.columns import Lines, Order, Table
+from tui.kit.declared import lines_of, sorted_by
 from tui.kit.line_widget import LinePanel
+from tui.kit.list_panel import RowForm
 from tui.kit.plain_text import set_subtitle
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part, step_part
 from tui.kit.wording import safe_name, shorten_middle
@@ -220,3 +233,39 @@ def _parts(status: ScalableStatus, saved: str, name_cells: int) -> list[Ranked]:
         saved_part(saved, status.steps, 11),
     ]
     return [part for part in parts if part[1]]
+
+
+_HARMS: Final = ("stuck", "lost")
+
+
+def consumers_table(colours: Palette, _ascii_only: bool) -> Table[ConsumerLine]:
+    def style(row: ConsumerLine, column: TableColumn) -> str:
+        match column.name:
+            case "tag":
+                return str(letter_style(colours, row.number))
+            case "state" | "remark":
+                harms, moves = row.state in _HARMS, row.state == "moving"
+                return hex_colour(colours.bad if harms else colours.warn if moves else colours.dim)
+        return hex_colour(colours.dim) if not getattr(row, column.name) else ""
+
+    return Table(lines_of(ConsumerLine, style), sorted_by(ConsumerLine))
+
+
+CONSUMERS: Final[RowForm[ConsumerLine]] = RowForm("consumer", lambda row: row.number, consumers_table)
+
+
+def segment_lines(colours: Palette) -> Callable[[Sequence[SegmentLine], Order], Lines]:
+    """The table of segments in a palette."""
+
+    def style(row: SegmentLine, column: TableColumn) -> str:
+        value = getattr(row, column.name)
+        if column.name == "score" and row.score is not None and row.score > 1.0:
+            return f"bold {hex_colour(colours.bad)}"
+        if column.name == "state" and row.state in ("waits", "draining"):
+            return hex_colour(colours.warn)
+        return hex_colour(colours.dim) if not value or row.state == "sealed" else ""
+
+    return lines_of(SegmentLine, style)
+
+
+SEGMENT_VALUE: Final = sorted_by(SegmentLine)

@@ -56,8 +56,16 @@ from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import Remark, safe_name, shorten_middle
 from tui.scalable.bindings import BINDINGS, ELSEWHERE, GROUPS
-from tui.scalable.panels import RingView, SegmentsPanel, TreePanel, centre_of, scalable_status_parts
-from tui.scalable.tables import CONSUMERS, SEGMENT_VALUE, segment_lines
+from tui.scalable.panels import (
+    CONSUMERS,
+    SEGMENT_VALUE,
+    RingView,
+    SegmentsPanel,
+    TreePanel,
+    centre_of,
+    scalable_status_parts,
+    segment_lines,
+)
 
 SEGMENT_LEGEND: Final[Group] = (
     "in the drawings",
