@@ -11,10 +11,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.reactive import var
-from textual.widget import Widget
 from textual.widgets import Tree
 
-from engine.cluster.commands import AddConsumer, SetSetting
+from engine.cluster.commands import SetSetting
 from engine.config import FLAG
 from engine.errors import Rejection
 from engine.names import PARTITION_SUFFIX
@@ -45,13 +44,13 @@ from tui.failover.words import (
 )
 from tui.kit.background import in_background, run_beside
 from tui.kit.event_list import EventList, Happened, event_line, happened
-from tui.kit.help import RING_LEGEND, HelpScreen, KeyHelp
-from tui.kit.list_panel import ListPanel, kept, stepped
+from tui.kit.help import RING_LEGEND, Group, KeyHelp
+from tui.kit.list_panel import ListPanel, kept
 from tui.kit.plain_text import set_title
 from tui.kit.reported import blocked_ids, table_remark
-from tui.kit.ring_panel import RingPanel, ViewMode
+from tui.kit.ring_panel import RingPanel
 from tui.kit.screen import DashboardScreen
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, StatusLine, fitted_parts, place_among, saved_part, step_part
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part, step_part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import next_name, safe_name, shorten_middle
@@ -74,11 +73,11 @@ class MainScreen(DashboardScreen[DashboardView]):
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
     elsewhere = ELSEWHERE
+    kind = "failover"
     legend = RING_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {panel: PANEL_TITLES[panel] for panel in ("ring", "bundles")}
     zoomable = ("ring", "consumers", "bundles", "explain", "events")
 
-    status: var[StatusView | None] = var(None)
     consumers: var[tuple[ConsumerRow, ...]] = var(())
     totals: var[tuple[str, ...]] = var(())
     ring: var[RingView | None] = var(None)
@@ -96,11 +95,8 @@ class MainScreen(DashboardScreen[DashboardView]):
         super().__init__(*args, **how)
         self._bundle_screens = bundle_screens
 
-    def compose_status(self) -> Widget:
-        def parts(status: StatusView, saved: str, width: int) -> list[Part]:
-            return status_parts(status, saved, width, self.store.shown.title)
-
-        return StatusLine(parts, id="status").data_bind(MainScreen.status, MainScreen.saved)
+    def status_parts(self, status: StatusView, saved: str, width: int) -> list[Part]:
+        return status_parts(status, saved, width, self.store.shown.title)
 
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = MainScreen, self.ascii_only
@@ -124,10 +120,6 @@ class MainScreen(DashboardScreen[DashboardView]):
     # the view
 
     @property
-    def in_front(self) -> bool:
-        return self.store.shown.kind == "failover"
-
-    @property
     def now(self) -> DashboardView:
         return self.store.shown.failover_view
 
@@ -143,7 +135,6 @@ class MainScreen(DashboardScreen[DashboardView]):
     def take(self, view: DashboardView) -> None:
         self.selected = kept([row.consumer_id for row in view.consumers], self.selected)
         self.set_class(not view.status.subscription, "-bundles-only")
-        self.status = view.status
         self.consumers = view.consumers
         self.totals = foot_texts(view.foot, view.reported)
         self.remark = table_remark(view.reported)
@@ -157,9 +148,6 @@ class MainScreen(DashboardScreen[DashboardView]):
         set_title(self.query_one(BundleTree), bundles_title(view.brokers))
         self.event_lines = happened(view.events, view.reported)
         self.call_after_refresh(self._draw_flow)
-
-    def show_change(self) -> None:
-        self.query_one(RingPanel).flash()
 
     def hint(self) -> str:
         return hint(self.now)
@@ -199,15 +187,10 @@ class MainScreen(DashboardScreen[DashboardView]):
             return
         name = next_name(row.name for row in self.consumers)
         self.app.push_screen(
-            AddConsumerScreen(self.store.shown.key, self.store.shown.title, name, self._add, self.store.shown.preview)
+            AddConsumerScreen(
+                self.store.shown.key, self.store.shown.title, name, self.add_consumer, self.store.shown.preview
+            )
         )
-
-    def _add(self, command: AddConsumer) -> Rejection | None:
-        refused = self.done(self.store.submit(command))
-        if refused is None:
-            added = [row.consumer_id for row in self.now.consumers if row.name == command.name]
-            self.selected = max(added, default=self.selected)
-        return refused
 
     def action_toggle_flag(self) -> None:
         status = self.now.status
@@ -233,22 +216,11 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     # the ring
 
-    @on(RingPanel.Chosen)
-    def _chosen_on_ring(self, message: RingPanel.Chosen) -> None:
-        self.selected = message.consumer_id
-
-    @on(RingPanel.Step)
-    def _stepped_on_ring(self, message: RingPanel.Step) -> None:
-        self.selected = stepped(self.row_ids, self.selected, message.by)
-
     def action_next_view(self) -> None:
         if self.has_class("-bundles-only"):
             self.action_panel("ring")
         else:
-            self.query_one(RingPanel).show_next_view()
-
-    def show_ring_as(self, view: str) -> None:
-        self.query_one(RingPanel).view_mode = ViewMode.named(view)
+            super().action_next_view()
 
     # explanations
 
@@ -285,14 +257,8 @@ class MainScreen(DashboardScreen[DashboardView]):
         else:
             self.close_side()
 
-    def action_notices(self) -> None:
-        view = self.now
-        notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
-        groups = [
-            ("what you are looking at", [KeyHelp("", state_hint(view))]),
-            ("notices", notices or [KeyHelp("", "nothing to note about what is shown")]),
-        ]
-        self.app.push_screen(HelpScreen(groups, title="notices"))
+    def about(self) -> list[Group]:
+        return [("what you are looking at", [KeyHelp("", state_hint(self.now))])]
 
     # bundles
 

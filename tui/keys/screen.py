@@ -11,9 +11,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.reactive import var
-from textual.widget import Widget
 
-from engine.cluster.commands import Acknowledge, AddConsumer, PassTime, SendKeys, ShareKeys
+from engine.cluster.commands import Acknowledge, PassTime, SendKeys, ShareKeys
 from engine.cluster.keys.state import SharingMode
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
@@ -64,14 +63,14 @@ from tui.keys.words import (
 from tui.kit.background import in_background, run_beside
 from tui.kit.columns import Lines
 from tui.kit.event_list import EventList, Happened, event_line, happened
-from tui.kit.help import Group, HelpScreen, KeyHelp
+from tui.kit.help import Group, KeyHelp
 from tui.kit.line_table import LineTable
-from tui.kit.list_panel import ListPanel, kept, stepped
+from tui.kit.list_panel import ListPanel, kept
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.reported import blocked_ids, sums_texts, table_remark
-from tui.kit.ring_panel import RingPanel, ViewMode
+from tui.kit.ring_panel import RingPanel
 from tui.kit.screen import DashboardScreen
-from tui.kit.status_line import Part, StatusLine
+from tui.kit.status_line import Part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import next_name
@@ -106,6 +105,7 @@ class KeysScreen(DashboardScreen[KeysView]):
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
     elsewhere = ELSEWHERE
+    kind = "keys"
     legend = SLOTS_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {
         "ring": "[1] slots",
@@ -117,7 +117,6 @@ class KeysScreen(DashboardScreen[KeysView]):
     zoomable = ("ring", "consumers", "waits", "gaps", "luck", "explain", "events", "sent")
     inside: ClassVar[dict[str, str]] = {"consumers": "table", "waits": "waiting"}
 
-    status: var[KeysStatus | None] = var(None)
     consumers: var[tuple[KeyConsumerRow, ...]] = var(())
     totals: var[tuple[str, ...]] = var(())
     ring: var[RingView | None] = var(None)
@@ -140,11 +139,8 @@ class KeysScreen(DashboardScreen[KeysView]):
     _partition: int | None = None
     """The partition that is shown alone; None: all of them."""
 
-    def compose_status(self) -> Widget:
-        def parts(status: KeysStatus, saved: str, width: int) -> list[Part]:
-            return keys_status_parts(status, saved, width, self.store.shown.title)
-
-        return StatusLine(parts, id="status").data_bind(KeysScreen.status, KeysScreen.saved)
+    def status_parts(self, status: KeysStatus, saved: str, width: int) -> list[Part]:
+        return keys_status_parts(status, saved, width, self.store.shown.title)
 
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = KeysScreen, self.ascii_only
@@ -181,10 +177,6 @@ class KeysScreen(DashboardScreen[KeysView]):
     # the view
 
     @property
-    def in_front(self) -> bool:
-        return self.store.shown.kind == "keys"
-
-    @property
     def now(self) -> KeysView:
         view = self._narrowed() or self._shown
         assert view is not None, "this screen is shown for Key_Shared subscriptions"
@@ -211,7 +203,6 @@ class KeysScreen(DashboardScreen[KeysView]):
     def take(self, view: KeysView) -> None:
         self.selected = kept([row.consumer_id for row in view.consumers], self.selected)
         self.set_class(bool(view.gaps) and bool(view.consumers), "-gaps")
-        self.status = view.status
         self.consumers = view.consumers
         self.reported = view.reported if view.reported is not None and not view.reported.computed_from else None
         self.totals = keys_foot_texts(view.foot) if self.reported is None else sums_texts(self.reported)
@@ -229,9 +220,6 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.luck = view.luck
         self.deliveries = view.deliveries
         self.event_lines = happened(view.events, view.reported)
-
-    def show_change(self) -> None:
-        self.query_one(RingPanel).flash()
 
     def hint(self) -> str:
         return keys_hint(self.now)
@@ -260,18 +248,11 @@ class KeysScreen(DashboardScreen[KeysView]):
                 status.subscription,
                 self.store.shown.title,
                 next_name(row.name for row in self.consumers),
-                self._add,
+                self.add_consumer,
                 ranges=proposed if status.mode is SharingMode.STICKY else None,
                 note=_ALL_STOP if status.client_side and self.consumers else "",
             )
         )
-
-    def _add(self, command: AddConsumer) -> Rejection | None:
-        refused = self.done(self.store.submit(command))
-        if refused is None:
-            added = [row.consumer_id for row in self.now.consumers if row.name == command.name]
-            self.selected = max(added, default=self.selected)
-        return refused
 
     @on(ListPanel.Opened)
     def _opened_in_list(self, message: ListPanel.Opened) -> None:
@@ -376,22 +357,6 @@ class KeysScreen(DashboardScreen[KeysView]):
     def action_wait(self, duration_ms: int) -> None:
         self.complain(self.store.submit(PassTime(duration_ms)))
 
-    # the ring
-
-    @on(RingPanel.Chosen)
-    def _chosen_on_ring(self, message: RingPanel.Chosen) -> None:
-        self.selected = message.consumer_id
-
-    @on(RingPanel.Step)
-    def _stepped_on_ring(self, message: RingPanel.Step) -> None:
-        self.selected = stepped(self.row_ids, self.selected, message.by)
-
-    def action_next_view(self) -> None:
-        self.query_one(RingPanel).show_next_view()
-
-    def show_ring_as(self, view: str) -> None:
-        self.query_one(RingPanel).view_mode = ViewMode.named(view)
-
     # what waits, and gaps
 
     def _list_waits(self) -> None:
@@ -495,13 +460,12 @@ class KeysScreen(DashboardScreen[KeysView]):
         if not isinstance(answer, Rejection):
             self.remarks = key_remarks(answer)
 
-    def action_notices(self) -> None:
+    def about(self) -> list[Group]:
         view = self.now
         waits = [KeyHelp(f"{wait.slot}", wait_sentence(view, wait)) for wait in view.waits[:NOTICES_AT_ONCE]]
         gaps = [KeyHelp("", gap_sentence(gap)) for gap in view.gaps[:NOTICES_AT_ONCE]]
-        notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
         rules = [KeyHelp("", f"{view.status.rule_text}."), KeyHelp("", f"{view.status.order_rule}.")]
-        groups = [
+        return [
             ("what you are looking at", [KeyHelp("", keys_state_hint(view))]),
             ("the rule", rules),
             ("the last step", [KeyHelp("", moves_sentence(view.moves))]),
@@ -509,9 +473,7 @@ class KeysScreen(DashboardScreen[KeysView]):
             ("what waits", waits),
             ("gaps", gaps),
             ("partitions", [KeyHelp("", partitions_sentence(view))] if view.partitions is not None else []),
-            ("notices", notices or [KeyHelp("", "nothing else to note about what is shown")]),
         ]
-        self.app.push_screen(HelpScreen([group for group in groups if group[1]], title="notices"))
 
     # panels and scripts
 

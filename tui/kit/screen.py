@@ -13,9 +13,8 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.reactive import var
-from textual.widget import Widget
 
-from engine.cluster.commands import End, Home, KillConsumer, Redo, Undo
+from engine.cluster.commands import AddConsumer, End, Home, KillConsumer, Redo, Undo
 from engine.errors import Rejection
 from engine.text import counted
 from engine.views.failover.model import TimelineView
@@ -27,16 +26,18 @@ from tui.kit.footer import KeyFooter, KeyHint, before_always, key_hints
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.layouts import Zooming, arrange, choose_layout, name_panels
 from tui.kit.line_table import RowsTable
-from tui.kit.list_panel import AnyList, ListPanel, after_removing
+from tui.kit.list_panel import AnyList, ListPanel, after_removing, stepped
 from tui.kit.live_line import LiveLine
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
+from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.sentences import Noticed, Sentences
-from tui.kit.shown import Shown
+from tui.kit.shown import Kind, Shown
 from tui.kit.side_place import SidePlace
+from tui.kit.status_line import Part, StatusLine
 from tui.kit.store import Store
 from tui.kit.suggesting import Question
 from tui.kit.text_panels import ExplainPanel
@@ -72,6 +73,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """All keys by what they are for, for help and palette."""
     elsewhere: ClassVar[Mapping[str, str]] = {}
     """Keys of the other screens, and why they do nothing here."""
+    kind: ClassVar[Kind]
+    """What this screen is for."""
     legend: ClassVar[Group] = ("", ())
     """What the drawing shows, for the help."""
     panel_titles: ClassVar[Mapping[str, str]] = {}
@@ -87,6 +90,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Whether a notice counts as new when only its text changed."""
 
     # Not ``reactive``: that would paint the whole screen for each of them. The panels paint themselves.
+    status: var[Any] = var(None)
     saved: var[str] = var("")
     timeline: var[TimelineView | None] = var(None)
     moments: var[tuple[int, int]] = var((0, 0))
@@ -136,17 +140,12 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     # what a feature gives
 
-    def compose_status(self) -> Widget:
-        """Make the line at the top."""
+    def status_parts(self, status: Any, saved: str, width: int) -> list[Part]:
+        """Say in a line at the top what is shown: the parts that fit."""
         raise NotImplementedError
 
     def compose_panels(self) -> ComposeResult:
         """Make the panels of the body."""
-        raise NotImplementedError
-
-    @property
-    def in_front(self) -> bool:
-        """Whether the store shows a subject of the kind that this screen is for."""
         raise NotImplementedError
 
     @property
@@ -167,8 +166,9 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         """Whether a view shows the same subject at another step."""
         return before.status.step != view.status.step
 
-    def show_change(self) -> None:
-        """Let what the last step changed stand out."""
+    def about(self) -> list[Group]:
+        """Say in full what is shown, above the notices about it."""
+        raise NotImplementedError
 
     def hint(self) -> str:
         """Say what happened or is to be seen, and what to try next."""
@@ -185,9 +185,6 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def explain_again(self) -> None:
         """Give the same explanation in another state."""
         raise NotImplementedError
-
-    def show_ring_as(self, view: str) -> None:
-        """Take the view that a script shows."""
 
     def show_migration(self, opens: bool) -> None:
         """Open the preview of a migration, or close it, as a script says."""
@@ -207,7 +204,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def compose(self) -> ComposeResult:
         cls = DashboardScreen
         choose_layout(self, self.app.size)
-        yield self.compose_status()
+        yield StatusLine(self.status_parts, id="status").data_bind(cls.status, cls.saved)
         if self.store.live is not None:
             yield LiveLine(self.store.live, ascii_only=self.ascii_only, id="live")
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
@@ -260,6 +257,11 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     # the view
 
+    @property
+    def in_front(self) -> bool:
+        """Whether the store shows a subject of the kind that this screen is for."""
+        return self.store.shown.kind == self.kind
+
     @on(Store.Changed)
     def _store_changed(self) -> None:
         if self.ready:
@@ -289,6 +291,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         stepped = before is not None and self.is_next_step(before, view)
         self.sentences.compare(before if stepped else None, view)
         self.saved = self.store.saved
+        self.status = view.status
         self.take(view)
         self.timeline = view.timeline
         self.moments = self.store.moment
@@ -296,7 +299,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if self.side.content == "explanation":
             self.explain_again()
         if stepped:
-            self.show_change()
+            for ring in self.query(RingPanel):
+                ring.flash()
 
     # the sentence
 
@@ -498,6 +502,15 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.selected = following
         self.complain(refused)
 
+    def add_consumer(self, command: AddConsumer) -> Rejection | None:
+        """Connect a consumer, and select it."""
+        refused = self.done(self.store.submit(command))
+        if refused is None:
+            view: Any = self.now
+            added = [row.consumer_id for row in view.consumers if row.name == command.name]
+            self.selected = max(added, default=self.selected)
+        return refused
+
     def action_heirs(self) -> None:
         """Say who inherits if the selected consumer goes."""
         if self.selected < 0:
@@ -528,7 +541,35 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
         self.app.push_screen(DiffScreen(self.store, self.colours, ascii_only=self.ascii_only))
 
+    # the ring, where there is one
+
+    @on(RingPanel.Chosen)
+    def _chosen_on_ring(self, message: RingPanel.Chosen) -> None:
+        self.selected = message.consumer_id
+
+    @on(RingPanel.Step)
+    def _stepped_on_ring(self, message: RingPanel.Step) -> None:
+        self.selected = stepped(self.row_ids, self.selected, message.by)
+
+    def action_next_view(self) -> None:
+        self.query_one(RingPanel).show_next_view()
+
+    def show_ring_as(self, view: str) -> None:
+        """Take the view that a script shows."""
+        for ring in self.query(RingPanel):
+            ring.view_mode = ViewMode.named(view)
+
     # panels
+
+    def action_notices(self) -> None:
+        """Show in full what is shown, and all notices about it."""
+        groups, listed = (
+            self.about(),
+            [KeyHelp(f"{at}", each.text) for at, each in enumerate(self.now.notices, start=1)],
+        )
+        nothing = f"nothing {'else ' * (len(groups) > 1)}to note about what is shown"
+        groups = [*groups, ("notices", listed or [KeyHelp("", nothing)])]
+        self.app.push_screen(HelpScreen([group for group in groups if group[1]], title="notices"))
 
     def action_panel(self, panel: str) -> None:
         if panel not in BESIDE_EXPLANATION and self.side.content:

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.reactive import var
-from textual.widget import Widget
 
 from engine.cluster.commands import (
     AddProducers,
@@ -37,12 +36,12 @@ from engine.views.producers.model import (
 from themes import stylesheet
 from tui.kit.columns import NOTHING, Lines
 from tui.kit.event_list import EventList
-from tui.kit.help import Group, HelpScreen, KeyHelp
+from tui.kit.help import Group, KeyHelp
 from tui.kit.line_table import LineTable
 from tui.kit.list_panel import ListPanel
 from tui.kit.plain_text import set_title
 from tui.kit.screen import DashboardScreen
-from tui.kit.status_line import StatusLine
+from tui.kit.status_line import Part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import safe_name
@@ -87,6 +86,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
     elsewhere = ELSEWHERE
+    kind = "producers"
     legend = MATRIX_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {
         "ring": "[1] who has opened what",
@@ -100,7 +100,6 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     explanation_title = "what the next message does, and why"
     repeats_notices = False
 
-    status: var[ProducersStatus | None] = var(None)
     view: var[ProducersView | None] = var(None)
     producers: var[tuple[ProducerRow, ...]] = var(())
     totals: var[tuple[str, ...]] = var(())
@@ -119,8 +118,8 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     _explained = -1
     _last_plan = ProducerPlan(lazy=True)
 
-    def compose_status(self) -> Widget:
-        return StatusLine(producers_status_parts, id="status").data_bind(ProducersScreen.status, ProducersScreen.saved)
+    def status_parts(self, status: ProducersStatus, saved: str, width: int) -> list[Part]:
+        return producers_status_parts(status, saved, width)
 
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = ProducersScreen, self.ascii_only
@@ -142,10 +141,6 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     # the view
 
     @property
-    def in_front(self) -> bool:
-        return self.store.shown.kind == "producers"
-
-    @property
     def now(self) -> ProducersView:
         view = self.store.shown.producers_view or self._shown
         assert view is not None, "this screen is shown for topics with producers"
@@ -162,7 +157,6 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         status, count = view.status, len(view.producers)
         self.selected = min(max(self.selected, 0), count - 1) if count else -1
         self.column = min(self.column, status.partitions - 1)
-        self.status = status
         self.producers = view.producers
         self.totals = foot_texts(view.foot)
         self.view = view
@@ -348,18 +342,15 @@ class ProducersScreen(DashboardScreen[ProducersView]):
             if not isinstance(answer, Rejection):
                 self.remarks = send_remarks(answer)
 
-    def action_notices(self) -> None:
+    def about(self) -> list[Group]:
         view = self.now
-        notices = [KeyHelp(f"{number}", notice.text) for number, notice in enumerate(view.notices, start=1)]
         failing = [KeyHelp(f"{one.partition}", one.error) for one in view.partitions.failing[:10]]
-        groups = [
+        return [
             ("what you are looking at", [KeyHelp("", state_hint(view))]),
             ("statistics", [KeyHelp("", self.statistics.sentence)] if self.statistics is not None else []),
             ("not served", failing),
             ("known keys", known_keys_help(self.store.shown.known_keys())),
-            ("notices", notices or [KeyHelp("", "nothing else to note about what is shown")]),
         ]
-        self.app.push_screen(HelpScreen([group for group in groups if group[1]], title="notices"))
 
     # scripts
 

@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.reactive import var
-from textual.widget import Widget
 
 from engine.errors import Rejection
 from engine.text import counted, moment_text
@@ -22,7 +21,7 @@ from themes.palettes import Palette, hex_colour
 from tui.kit.bindings import BROKERS, COMMAND, HOME, MIGRATION, WHY, Binding, same_reason, screen_keys
 from tui.kit.columns import Drawn, Table, drawn, numbers, texts
 from tui.kit.event_list import EventList, Happened, event_line, happened
-from tui.kit.help import Group, HelpScreen, KeyHelp
+from tui.kit.help import Group, KeyHelp
 from tui.kit.line_table import RowsTable
 from tui.kit.list_panel import ListPanel, RowForm, kept
 from tui.kit.plain_text import set_title
@@ -37,7 +36,7 @@ from tui.kit.reported import (
     tag_cell,
 )
 from tui.kit.screen import DashboardScreen
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, StatusLine, fitted_parts, place_among, saved_part, step_part
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part, step_part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import UNKNOWN, Remark, known, quantity, safe_name, short_topic, shorten_middle
@@ -143,21 +142,18 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
     elsewhere = ELSEWHERE
+    kind = "reported"
     legend = REPORTED_LEGEND
     zoomable = ("ring", "consumers", "explain", "events")
     explanation_title = "what was reported of a consumer"
 
-    status: var[SubscriptionStatus | None] = var(None)
     consumers: var[tuple[SubscriptionRow, ...]] = var(())
     totals: var[tuple[str, ...]] = var(())
     remark: var[str] = var("")
     happenings: var[tuple[Happened, ...]] = var(())
 
-    def compose_status(self) -> Widget:
-        def parts(status: SubscriptionStatus, saved: str, width: int) -> list[Part]:
-            return reported_status_parts(status, saved, width, self.store.shown.title)
-
-        return StatusLine(parts, id="status").data_bind(ReportedScreen.status, ReportedScreen.saved)
+    def status_parts(self, status: SubscriptionStatus, saved: str, width: int) -> list[Part]:
+        return reported_status_parts(status, saved, width, self.store.shown.title)
 
     def compose_panels(self) -> ComposeResult:
         cls = ReportedScreen
@@ -173,10 +169,6 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
     # the view
 
     @property
-    def in_front(self) -> bool:
-        return self.store.shown.kind == "reported"
-
-    @property
     def now(self) -> SubscriptionView:
         view = self.store.shown.reported_view or self._shown
         assert view is not None, "this screen is shown for subscriptions that brokers reported"
@@ -188,7 +180,6 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     def take(self, view: SubscriptionView) -> None:
         self.selected = kept([row.consumer_id for row in view.consumers], self.selected)
-        self.status = view.status
         self.consumers = view.consumers
         self.totals = sums_texts(view.reported)
         self.remark = table_remark(view.reported)
@@ -244,13 +235,8 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         else:
             self.remarks = consumer_remarks(row, self.now)
 
-    def action_notices(self) -> None:
-        notices = [KeyHelp(f"{at}", notice.text) for at, notice in enumerate(self.now.notices, start=1)]
-        groups = [
-            ("what you are looking at", [KeyHelp("", reported_hint(self.now))]),
-            ("notices", notices or [KeyHelp("", "nothing to note about what is shown")]),
-        ]
-        self.app.push_screen(HelpScreen(groups, title="notices"))
+    def about(self) -> list[Group]:
+        return [("what you are looking at", [KeyHelp("", reported_hint(self.now))])]
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer."""

@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.reactive import var
-from textual.widget import Widget
 
 from engine.cluster.commands import AcknowledgeSegments, LeaveSegments, PassTime, SplitSegment
 from engine.cluster.grammar.words import quote
@@ -46,12 +45,12 @@ from themes import stylesheet
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.event_list import EventList
-from tui.kit.help import Group, HelpScreen, KeyHelp
+from tui.kit.help import Group, KeyHelp
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.list_panel import ListPanel, kept, stepped
 from tui.kit.plain_text import set_title
 from tui.kit.screen import DashboardScreen
-from tui.kit.status_line import StatusLine
+from tui.kit.status_line import Part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import Remark, safe_name, shorten_middle
@@ -90,13 +89,13 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     AUTO_FOCUS = "#table"
     key_groups = GROUPS
     elsewhere = ELSEWHERE
+    kind = "scalable"
     legend = SEGMENT_LEGEND
     panel_titles: ClassVar[dict[str, str]] = {"ring": "[1] segments", "tree": "[4] family tree"}
     zoomable = ("ring", "consumers", "segments", "tree", "explain", "events")
     explanation_title = "where does a key go"
     repeats_notices = False
 
-    status: var[ScalableStatus | None] = var(None)
     pieces: var[tuple[Piece, ...]] = var(())
     centre: var[tuple[str, ...]] = var(())
     family: var[tuple[TreeSegment, ...]] = var(())
@@ -114,8 +113,8 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     _asked = ""
     """What the side place answers: a word of ``_question``, with ``topic`` as its key."""
 
-    def compose_status(self) -> Widget:
-        return StatusLine(scalable_status_parts, id="status").data_bind(ScalableScreen.status, ScalableScreen.saved)
+    def status_parts(self, status: ScalableStatus, saved: str, width: int) -> list[Part]:
+        return scalable_status_parts(status, saved, width)
 
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = ScalableScreen, self.ascii_only
@@ -137,10 +136,6 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     # the view
 
     @property
-    def in_front(self) -> bool:
-        return self.store.shown.kind == "scalable"
-
-    @property
     def now(self) -> ScalableDashboard:
         view = self.store.shown.scalable_view_of(self.group) or self._shown
         assert view is not None, "this screen is shown for scalable topics"
@@ -155,7 +150,6 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
 
     def take(self, view: ScalableDashboard) -> None:
         self.selected = kept([row.number for row in view.consumers], self.selected)
-        self.status = view.status
         self.consumers = view.consumers
         self.totals = _totals(view)
         self.remark = safe_name(view.status.subscription)
@@ -231,7 +225,7 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
         self.show_now()
 
     @on(SegmentsPanel.Step)
-    def _stepped_on_ring(self, message: SegmentsPanel.Step) -> None:
+    def _stepped_on_segments(self, message: SegmentsPanel.Step) -> None:
         self.selected = stepped(self.row_ids, self.selected, message.by)
 
     @property
@@ -373,11 +367,8 @@ class ScalableScreen(DashboardScreen[ScalableDashboard]):
     def _opened_segment(self) -> None:
         self.action_changes()
 
-    def action_notices(self) -> None:
-        notices = [KeyHelp(f"{at}", notice.text) for at, notice in enumerate(self.now.notices, start=1)]
-        lines = [KeyHelp("", line) for line in next_step_lines(self.now.view.next)]
-        groups = [("what comes next", lines), ("notices", notices or [KeyHelp("", "nothing to note")])]
-        self.app.push_screen(HelpScreen(groups, title="notices"))
+    def about(self) -> list[Group]:
+        return [("what comes next", [KeyHelp("", line) for line in next_step_lines(self.now.view.next)])]
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer."""
