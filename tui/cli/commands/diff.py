@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -72,12 +72,7 @@ def diff_command(
 
     wanted = limits_of(limits, [field.name for field in fields(Sums) if field.name != "items"])
     changes = [_change(text) for text in (before, after)]
-    root = base
-    if root is None:
-        root = next((text for text, change in zip((before, after), changes, strict=True) if change is None), None)
-    sides = [_side(text, change, root, max_input) for text, change in zip((before, after), changes, strict=True)]
-    for side in sides:
-        say_problems(side.problems)
+    sides = _sides((before, after), changes, base, max_input)
     one_history = sum(change is not None for change in changes) > 0 and (
         base is None or all(change is not None for change in changes)
     )
@@ -116,6 +111,18 @@ def _change(text: str) -> tuple[str, str] | None:
     """Kind and value of a change, None for a path; an existing path has precedence."""
     kind, colon, value = text.partition(":")
     return (kind, value) if colon and kind in KINDS and not Path(text).exists() else None
+
+
+def _sides(
+    texts: Sequence[str], changes: Sequence[tuple[str, str] | None], base: str | None, max_input: int
+) -> list[Session]:
+    """Both states: a change is about ``base``, else about the other side. Raises ``InputError``."""
+    pairs = [*zip(texts, changes, strict=True)]
+    root = base if base is not None else next((text for text, change in pairs if change is None), None)
+    sides = [_side(text, change, root, max_input) for text, change in pairs]
+    for side in sides:
+        say_problems(side.problems)
+    return sides
 
 
 def _side(text: str, change: tuple[str, str] | None, root: str | None, max_input: int) -> Session:

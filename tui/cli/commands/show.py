@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from engine.errors import InputError
 from engine.text import counted
-from tui.cli.options import JournalChoice, Output, WhatIf, journal_options, output_options, what_if_options
+from tui.cli.options import JournalChoice, Output, WhatIf, as_typed, journal_options, output_options, what_if_options
 from tui.cli.producer_options import ProducerChoice, RoutingChoice, producer_options
 from tui.cli.showing import show, show_session
 
@@ -95,15 +95,7 @@ def new_command(
 
     Example: ringside new --topics 12 --consumers 6 --flag on
     """
-
-    if keys is None and (mode is not None or points is not None):
-        raise click.UsageError("--mode and --points belong to Key_Shared; give --keys N too, for example --keys 1000")
-
-    if points is not None and mode != "consistent-sticky":
-        raise click.UsageError(
-            "--points are those of a node with --mode consistent-sticky; for a ring give "
-            "--set subscriptionKeySharedConsistentHashingReplicaPoints=N"
-        )
+    _of_keys(keys, mode, points)
     if producers is not None and keys is not None:
         raise click.UsageError("--producers and --keys are two different clusters; choose one of them")
     _of_a_file(what_if)
@@ -116,38 +108,32 @@ def new_command(
     _no_others("--keys" if keys is not None else "--producers" if producers is not None else "")
 
     def load() -> Opened:
-        from tui.cli.options import as_typed
-
         try:
             return invented()
         except InputError as error:
             raise InputError(as_typed(str(error)), error.problems) from error
 
     def invented() -> Opened:
-        from engine.scenarios.synthetic import DEFAULT_MODE, DEFAULT_POINTS, synthetic_keys, synthetic_state
+        from engine.config import CURRENT
+        from engine.scenarios import synthetic as made
+        from engine.scenarios.synthetic import synthetic_keys, synthetic_producers, synthetic_state
 
         if keys is not None:
             return synthetic_keys(
                 keys,
                 consumers,
-                mode=mode or DEFAULT_MODE,
-                points=DEFAULT_POINTS if points is None else points,
+                mode=mode or made.DEFAULT_MODE,
+                points=made.DEFAULT_POINTS if points is None else points,
                 partitions=routed.partitions or 0,
                 routing=routed.routing(),
                 seed=seed,
                 release=what_if.pulsar or "",
             )
-
         if producers is not None:
-            from engine.scenarios.synthetic import DEFAULT_PARTITIONS, synthetic_producers
-
-            many = DEFAULT_PARTITIONS if named is ParameterSource.DEFAULT else partitions
+            many = made.DEFAULT_PARTITIONS if named is ParameterSource.DEFAULT else partitions
             return synthetic_producers(
                 plan.plan(producers), many, brokers=plan.brokers, seed=seed, release=what_if.pulsar or ""
             )
-
-        from engine.config import CURRENT
-
         release = what_if.pulsar or CURRENT.label
         return synthetic_state(topics, partitions, consumers, seed, bundles, release=release)
 
@@ -157,6 +143,17 @@ def new_command(
 
 _OF_TOPICS: Final = {"--keys": ("topics", "bundles"), "--producers": ("topics", "consumers", "bundles")}
 """Options that have no meaning for a cluster of keys or of producers."""
+
+
+def _of_keys(keys: int | None, mode: str | None, points: int | None) -> None:
+    """Refuse what belongs to other modes, or to Key_Shared where there is none. Raises ``UsageError``."""
+    if keys is None and (mode is not None or points is not None):
+        raise click.UsageError("--mode and --points belong to Key_Shared; give --keys N too, for example --keys 1000")
+    if points is not None and mode != "consistent-sticky":
+        raise click.UsageError(
+            "--points are those of a node with --mode consistent-sticky; for a ring give "
+            "--set subscriptionKeySharedConsistentHashingReplicaPoints=N"
+        )
 
 
 def _of_partitions(routed: RoutingChoice, keys: int | None) -> None:

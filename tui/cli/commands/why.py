@@ -10,7 +10,8 @@ import click
 
 from engine.answer import extended
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
-from engine.errors import InputError, Rejection
+from engine.diagnosis.seen import SubscriptionSeen
+from engine.errors import InputError, Rejection, accepted
 from engine.text import counted, shell_line
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
@@ -73,7 +74,7 @@ def why_command(
     Example: ringside why answers/ billing --ruled-out
     """
     from engine.diagnosis.seen import readings_of, subscriptions_seen
-    from engine.diagnosis.why import diagnose_all, selected, with_earlier, without_statistics, worst_in
+    from engine.diagnosis.why import diagnose_all, with_earlier, without_statistics, worst_in
     from tui.sources.answers import moments_of, overruled
     from tui.sources.cluster.addresses import is_url
 
@@ -83,27 +84,16 @@ def why_command(
     else:
         require_no_cluster(cluster, "--again-after" if again_after is not None else None)
         moments = moments_of(path, topic=topic, settings=settings, release=pulsar, limit_bytes=max_input)
-    _say_all_problems(moments)
+    say_problems(tuple(dict.fromkeys(problem for moment in moments for problem in moment.snapshot.problems)))
     show = partial(_shown, lists_all=lists_all, in_full=ruled_out, form=form)
     seen = subscriptions_seen(moments, partial(readings_of, by_topic=True))
     besides = worst_first(_named(without_statistics(moments), what, subscription))
     if not seen:
-        others = besides or _without_any(moments, what, subscription)
-        return show(others if lists_all else others[:1], len(others) - 1)
-    chosen = seen
-    if subscription is not None:
-        chosen = [row for row in seen if row.name == subscription]
-        if not chosen and besides:
-            return show(besides if lists_all else besides[:1], len(besides) - 1)
-        if not chosen:
-            raise InputError(f"--subscription: the answers have no subscription {subscription!r}")
-    if what is not None:
-        diagnoses = selected(chosen, what)
-        if isinstance(diagnoses, Rejection) and besides:
-            return show(besides if lists_all else besides[:1], len(besides) - 1)
-        if isinstance(diagnoses, Rejection):
-            raise InputError(diagnoses.message)
-        chosen = diagnoses
+        besides = besides or [*_without_any(moments, what, subscription)]
+    chosen = _chosen(seen, what, subscription)
+    if besides and (isinstance(chosen, Rejection) or not seen):
+        return show(besides if lists_all else besides[:1], len(besides) - 1)
+    chosen = accepted(chosen)
     shown = with_earlier(diagnose_all(chosen), moments) if lists_all else [worst_in(chosen, moments)]
     if keys is not None:
         from engine.diagnosis.traces import with_trace
@@ -113,6 +103,18 @@ def why_command(
         by_name = {(row.namespace, row.name): row for row in chosen}
         shown = [with_trace(row, by_name[row.namespace, row.subscription], counts) for row in shown]
     return show(with_others(shown, besides, lists_all=lists_all), len(chosen) + len(besides) - 1)
+
+
+def _chosen(
+    seen: Sequence[SubscriptionSeen], what: str | None, subscription: str | None
+) -> Sequence[SubscriptionSeen] | Rejection:
+    """The subscriptions that are meant, of all that were seen."""
+    from engine.diagnosis.why import selected
+
+    named = [row for row in seen if subscription in (None, row.name)]
+    if subscription is not None and not named:
+        return Rejection("NotFound", f"--subscription: the answers have no subscription {subscription!r}")
+    return named if what is None else selected(named, what)
 
 
 def _without_any(moments: Sequence[Moment], what: str | None, subscription: str | None) -> Sequence[Diagnosis]:
@@ -172,11 +174,6 @@ def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> 
         time.sleep(again_after)
         readings.append(read_once(source))
     return moments_read(readings, limit_bytes=limit_bytes)
-
-
-def _say_all_problems(moments: Sequence[Moment]) -> None:
-    problems = dict.fromkeys(problem for moment in moments for problem in moment.snapshot.problems)
-    say_problems(tuple(problems))
 
 
 def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -> Iterator[str]:
