@@ -118,14 +118,14 @@ def pulsar_option(help_text: str) -> Callable[[_Command], _Command]:
     return click.option("--pulsar", metavar="VERSION", callback=known_version, help=help_text)
 
 
-setting_option = click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=setting_pairs,
-    help="A broker setting, as in broker.conf. Repeatable.",
-)
+def _settings(help_text: str) -> Callable[[_Command], _Command]:
+    return click.option(
+        "--set", "settings", multiple=True, metavar="NAME=VALUE", callback=setting_pairs, help=help_text
+    )
+
+
+setting_option = _settings("A broker setting, as in broker.conf. Repeatable.")
+load_setting_option = _settings("A setting of the load managers, as in broker.conf. Repeatable.")
 topic_option = click.option(
     "--topic", "about", metavar="NAME", help="The topic that FILE is about, if the file does not name it."
 )

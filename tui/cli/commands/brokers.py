@@ -13,7 +13,7 @@ from engine.errors import InputError, Rejection
 from engine.text import counted
 from engine.views.brokers.model import BrokerRow
 from tui.cli.exits import FINE, USAGE
-from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
+from tui.cli.options import Output, load_setting_option, max_input_option, output_options, pulsar_option
 from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import PageColumn, listing, wrapped
 from tui.kit.wording import quantity, safe_name
@@ -41,10 +41,7 @@ SCENES_LISTED: Final = "list"
 @click.option("--kill", "killed", metavar="BROKER", multiple=True, help="Let a broker die first. Repeatable.")
 @click.option("--add", "added", metavar="N", type=click.IntRange(0, 100), default=0, help="Add so many brokers first.")
 @click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="Which draws, where brokers draw.")
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", callback=setting_pairs,
-    help="A setting of the load managers, as in broker.conf. Repeatable.",
-)  # fmt: skip
+@load_setting_option
 @pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11.")
 @max_input_option
 @output_options

@@ -9,9 +9,9 @@ import click
 
 from engine.errors import InputError, accepted
 from engine.text import counted, listed
-from tui.cli.options import form_options, max_input_option, pulsar_option, setting_pairs
+from tui.cli.options import form_options, load_setting_option, max_input_option, pulsar_option
 from tui.cli.output import Form, say_problems
-from tui.cli.plain import Align, table, wrapped
+from tui.cli.plain import PageColumn, listing, wrapped
 from tui.kit.interruptions import anew_parts
 from tui.kit.wording import percent, quantity, safe_name
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from engine.balance.settings import LoadSettings
 
 LISTED: Final = 10
-_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", ">")
 _FILTERS: Final = {
     "topics": "its maximum of topics is reached (loadBalancerBrokerMaxTopics)",
     "anti-affinity": "more namespaces of the anti-affinity group than others",
@@ -56,10 +55,7 @@ _REASONS: Final = {
 @click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; ringside brokers --scene list.")
 @click.option("--placement", metavar="NAME", help="This placement strategy, and not that of the settings.")
 @click.option("--shedder", metavar="NAME", help="This shedder, and not that of the settings.")
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", callback=setting_pairs,
-    help="A setting of the load managers, as in broker.conf. Repeatable.",
-)  # fmt: skip
+@load_setting_option
 @pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11.")
 @max_input_option
 @form_options
@@ -119,8 +115,7 @@ def bundle_lines(
     lines = wrapped(f"{safe_name(explanation.bundle)}, owned by {safe_name(explanation.owner or 'nobody')}", rest="  ")
     lines += wrapped(f"looked up now, {explanation.strategy} answers: {_reason(explanation, settings)}", rest="  ")
     modular = explanation.load_manager == "modular"
-    heading = ("broker", "may", "chance", "usage", "in+out/s", "long term" if modular else "load", "topics", "bundles")
-    lines += ["", *table([heading, *(_row(broker, modular=modular) for broker in explanation.brokers)], _ALIGNS)]
+    lines += ["", *listing(explanation.brokers, _columns(modular=modular))]
     if modular:
         lines += ["long term: messages/s over 1,000 samples, for LeastLongTermMessageRate"]
     lines += ["bundles: those of the namespace"]
@@ -157,21 +152,22 @@ def _interrupts(stats: BundleStats, interruption: Interruption | None) -> str:
     return f"{text}; by statistics of {counted(interruption.topics, 'topic')}: {said}"
 
 
-def _row(broker: BrokerExplained, *, modular: bool) -> tuple[str, ...]:
-    if modular:
-        averaged = "-" if broker.long_term_msgs_per_sec is None else quantity(broker.long_term_msgs_per_sec)
-    else:
-        averaged = "-" if broker.compared is None else percent(broker.compared)
-    return (
-        f"{safe_name(broker.broker)}{' (owner)' if broker.owns else ''}",
-        "yes" if broker.outcome == "candidate" else "no",
-        percent(broker.chance) if broker.chance else "-",
-        percent(broker.usage) if math.isfinite(broker.usage) else "-",
-        quantity(broker.msgs_per_sec),
-        averaged,
-        f"{broker.topics:,}",
-        f"{broker.of_namespace:,}",
-    )
+def _columns(*, modular: bool) -> list[PageColumn[BrokerExplained]]:
+    def averaged(broker: BrokerExplained) -> str:
+        if modular:
+            return "-" if broker.long_term_msgs_per_sec is None else quantity(broker.long_term_msgs_per_sec)
+        return "-" if broker.compared is None else percent(broker.compared)
+
+    return [
+        ("broker", "<", lambda broker: f"{safe_name(broker.broker)}{' (owner)' if broker.owns else ''}"),
+        ("may", "<", lambda broker: "yes" if broker.outcome == "candidate" else "no"),
+        ("chance", ">", lambda broker: percent(broker.chance) if broker.chance else "-"),
+        ("usage", ">", lambda broker: percent(broker.usage) if math.isfinite(broker.usage) else "-"),
+        ("in+out/s", ">", lambda broker: quantity(broker.msgs_per_sec)),
+        ("long term" if modular else "load", ">", averaged),
+        ("topics", ">", lambda broker: f"{broker.topics:,}"),
+        ("bundles", ">", lambda broker: f"{broker.of_namespace:,}"),
+    ]
 
 
 def _owner_texts() -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from engine.admin.between import Change
-from engine.text import counted, shell_line, visible
+from engine.text import counted, listed, shell_line, visible
 from engine.views.comparing.difference import DifferenceView, SettingDifference, SubscriptionDifference
 from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.reported.changes import change_text
@@ -127,16 +127,13 @@ def _subscription(one: SubscriptionDifference, keys: Collection[str], top: int) 
 
 def _names(label: str, names: Sequence[str]) -> Iterator[str]:
     if names:
-        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-        listed = ", ".join(map(short_topic, names[:NAMED]))
-        yield from wrapped(f"{listed}{more}", first=f"{label} ({len(names):,}): ", rest="    ")
+        yield from wrapped(listed([*map(short_topic, names)], NAMED), first=f"{label} ({len(names):,}): ", rest="    ")
 
 
 def _pairs(label: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
     if pairs:
-        listed = ", ".join(f"{short_topic(old)} → {short_topic(new)}" for old, new in pairs[:NAMED])
-        more = f" and {len(pairs) - NAMED:,} more" if len(pairs) > NAMED else ""
-        yield from wrapped(f"{listed}{more}", first=f"{label} ({len(pairs):,}): ", rest="    ")
+        names = [f"{short_topic(old)} → {short_topic(new)}" for old, new in pairs]
+        yield from wrapped(listed(names, NAMED), first=f"{label} ({len(pairs):,}): ", rest="    ")
 
 
 def handover_lines(rows: Sequence[HandoverRow], noun: str, top: int) -> Iterator[str]:
