@@ -30,11 +30,11 @@ def decide(state: ClusterState, command: commands.Command) -> tuple[Event, ...] 
     An empty tuple is an acceptance that changes nothing (a setting set to the value it has, a consumer renamed to its
     own name); the timeline adds no step for it. A command is carried out whole or not at all.
 
-    >>> decide(ClusterState(), SetSetting("activeConsumerFailoverConsistentHashing", "TRUE"))
+    >>> decide(ClusterState(), commands.SetSetting("activeConsumerFailoverConsistentHashing", "TRUE"))
     (SettingChanged(name='activeConsumerFailoverConsistentHashing', text='true'),)
-    >>> decide(ClusterState(), SetSetting("activeConsumerFailoverConsistentHashing", "false"))
+    >>> decide(ClusterState(), commands.SetSetting("activeConsumerFailoverConsistentHashing", "false"))
     ()
-    >>> decide(ClusterState(), KillConsumer("billing", 0)).error
+    >>> decide(ClusterState(), commands.KillConsumer("billing", 0)).error
     'SubscriptionNotFound'
     """
     match command:

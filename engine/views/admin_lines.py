@@ -58,7 +58,7 @@ def _lines(timeline: Timeline) -> Iterator[AdminLine]:
 def line_of(command: commands.Command, state: ClusterState) -> tuple[str, str]:
     """The line for a command in the state before it, and a remark; either may be "".
 
-    >>> line_of(SetSetting("defaultNamespaceBundleSplitAlgorithm", "range equally"), ClusterState())[0]
+    >>> line_of(commands.SetSetting("defaultNamespaceBundleSplitAlgorithm", "range equally"), ClusterState())[0]
     "pulsar-admin brokers update-dynamic-config --config defaultNamespaceBundleSplitAlgorithm --value 'range equally'"
     """
     match command:

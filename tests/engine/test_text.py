@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import shlex
 import subprocess
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine import text as counting
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import split_command
@@ -125,8 +123,3 @@ def _pasted(line: str, folder: Path) -> tuple[list[str], list[str]]:
     environment = {"PATH": f"{programs}{os.pathsep}{os.defpath}", "RECORD": str(record), "HOME": str(home)}
     subprocess.run(["sh"], input=line + "\n", text=True, cwd=home, env=environment, check=True, timeout=HANG_S)
     return record.read_text().split("\0")[:-1], [path.name for path in home.iterdir()]
-
-
-def test_examples() -> None:
-    result = doctest.testmod(counting)
-    assert result.failed == 0 and result.attempted

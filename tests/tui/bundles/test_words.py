@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import replace
 from functools import lru_cache
-from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
@@ -17,12 +15,8 @@ from engine.views.bundles.view import balance_frame, balance_view, curve_of
 from tests.tui.bundle_scenes import flow_state
 from themes.palettes import palette
 from tui.bundles import table as bundles_lines
-from tui.bundles import words as bundles_words
-from tui.bundles import words as flow_words
 from tui.bundles.table import bundle_value, load_bar, tree_line, tree_lines
 from tui.bundles.words import forecast_lines, hint_text, occupancy_texts, status_texts
-from tui.drawing import flow_cells
-from tui.drawing import timeline as cycle_line
 from tui.kit.columns import AS_THEY_COME
 from tui.kit.flow_words import curve_title, flow_picture
 
@@ -35,12 +29,6 @@ def viewed(question: BalanceQuestion | None = None, **how: object) -> BalanceVie
     view = balance_view(flow_state(**how), FLOW, question or BalanceQuestion())
     assert isinstance(view, BalanceView)
     return view
-
-
-@pytest.mark.parametrize("module", [bundles_lines, bundles_words, flow_words, flow_cells, cycle_line])
-def test_examples(module: ModuleType) -> None:
-    result = doctest.testmod(module)
-    assert result.failed == 0 and (result.attempted or module is not bundles_words)
 
 
 @settings(max_examples=60, deadline=None)

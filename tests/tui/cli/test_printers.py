@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import json
-from importlib import import_module
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -13,14 +11,6 @@ from tests.engine.scenarios.recordings import RECORDINGS
 from tests.schemas import schema_of
 from tests.tui.cli.conftest import Answers, Run
 from tui.bundles.words import SENTENCES
-
-MODULES = ("tui.cli.exits", "tui.cli.plain", "tui.cli.output", "tui.sources.sessions")
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_the_examples_in_docstrings_hold(name: str) -> None:
-    results = doctest.testmod(import_module(name))
-    assert (results.failed, results.attempted > 0) == (0, True)
 
 
 @pytest.mark.parametrize(

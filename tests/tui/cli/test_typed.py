@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import gzip
 import json
 from pathlib import Path
@@ -12,14 +11,8 @@ import pytest
 from engine.scenarios.synthetic import REFUSED
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
-from tui.cli import options as typed
 
 STATS = RECORDINGS / "b-failover-nonpartitioned-hash" / "02-stats-t-0.json.gz"
-
-
-def test_examples() -> None:
-    result = doctest.testmod(typed)
-    assert result.failed == 0 and result.attempted
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Sequence
 
 import pytest
@@ -12,8 +11,6 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.text import Text
 
-import tui.drawing.arcs
-import tui.drawing.bars
 from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, KeysView, WaitHolder, WaitRow
 from engine.views.keys.words import NO_HEIRS
 from tests.tui.key_scenes import (
@@ -62,13 +59,6 @@ def columns_at(rows: Sequence[KeyConsumerRow], width: int) -> Columns:
 def heading_at(lines: Lines, width: int) -> Text:
     assert lines.heading is not None
     return lines.heading(width)
-
-
-@pytest.mark.parametrize("module", [tui.drawing.arcs, tui.drawing.bars])
-def test_the_examples_of_the_docstrings_hold(module: object) -> None:
-    result = doctest.testmod(module)  # type: ignore[arg-type]
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def view_of(*lines: str, state: object = None) -> KeysView:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 import pytest
@@ -11,10 +10,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-import engine.text
-import tui.drawing.glyphs
-import tui.kit.layouts
-import tui.kit.wording
 from engine.views.failover.model import EventLine
 from tests.tui.screens_under_test import app_of, cluster
 from tui.drawing.glyphs import ascii_text
@@ -29,13 +24,6 @@ from tui.kit.wording import (
     safe_name,
     shorten_middle,
 )
-
-
-@pytest.mark.parametrize("module", [tui.kit.wording, tui.kit.wording, tui.kit.layouts, tui.drawing.glyphs, engine.text])
-def test_the_examples_of_the_docstrings_hold(module: object) -> None:
-    result = doctest.testmod(module)  # type: ignore[arg-type]
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 @given(st.text(max_size=80), st.integers(0, 60))
