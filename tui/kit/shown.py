@@ -373,7 +373,7 @@ class Shown:
 
     def topics_of(self, namespace: str, range_text: str) -> Sequence[BundleTopic]:
         """Return the topics of a bundle, by hash."""
-        return topics_of_bundle(self.timeline, namespace, range_text, self.failover)
+        return topics_of_bundle(self.timeline, namespace, range_text)
 
     def explain(self, topic_text: str) -> TopicExplanation | Rejection:
         """Return where a topic goes, and why."""

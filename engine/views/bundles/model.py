@@ -54,10 +54,9 @@ class BundleRow:
 
     ``depth`` 0 is a bundle of the start; ``last_of`` says for each level whether nothing follows on it, so that guides
     can be drawn. ``split_in``: the cycle that split it, 0 for a bundle that is still there; ``born_in``: the cycle that
-    made it, 0 for those of the start. ``measures`` are with the true traffic after the cycle; ``seen_msgs_per_sec`` is
-    what the decider had in that cycle (None: it had nothing of this bundle). Rates are None where no answer has those
-    of a topic in it; what is decided takes 0 for them, and so do the measures. ``hits``: in a row (extensible).
-    ``verdict`` is in words, "" without one.
+    made it, 0 for those of the start. ``measures`` are with the true traffic after the cycle. Rates are None where
+    no answer has those of a topic in it; what is decided takes 0 for them, and so do the measures. ``hits``: in a row
+    (extensible). ``verdict`` is in words, "" without one.
     """
 
     range_text: Annotated[str, about("The bundle.", key="bundle")]
@@ -71,8 +70,6 @@ class BundleRow:
     msgs_per_sec: Annotated[float | None, about("Messages per second, in and out; null where a topic lacks rates.", 0)]
     bytes_per_sec: Annotated[float | None, about("Bytes per second, in and out; null where a topic lacks rates.", 0)]
     measures: tuple[MeasureRow, ...]
-    seen_msgs_per_sec: float | None
-    samples: int
     born_in: Annotated[int, about("The cycle that made it, 0 for the start.", 0, key="since_cycle")]
     split_in: int
     split_reason: SplitReason

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.balance.limits import BundleStats, SplitReason, limit_measures
 from engine.balance.splitting.forecast import ForecastTree, forecast
 from engine.balance.splitting.loops import Loop
-from engine.balance.splitting.model import Attempt, Balance, BalanceCycle, BalanceVerdict, BundleLoad
+from engine.balance.splitting.model import Attempt, Balance, BalanceCycle, BalanceVerdict
 from engine.balance.splitting.modular import why_no_run
 from engine.balance.splitting.start import BalanceStart, balance_start
 from engine.balance.splitting.topics import TopicColumns
@@ -389,7 +389,6 @@ class _Tree:
     born: dict[BundleRange, int] = field(default_factory=dict)
     ended: dict[BundleRange, tuple[int, SplitReason]] = field(default_factory=dict)
     owners: Mapping[BundleRange, str] = field(default_factory=dict)
-    seen: Mapping[BundleRange, BundleLoad] = field(default_factory=dict)
     verdicts: Mapping[str, BalanceVerdict] = field(default_factory=dict)
     interval: int = 0
     unrated: Sequence[int] = ()
@@ -413,7 +412,6 @@ class _Tree:
             this = balance.cycles[cycle - 1]
             tree.interval = this.interval
             tree.owners = dict(this.owners)
-            tree.seen = {load.bundle: load for load in this.loads}
             tree.verdicts = _last_verdicts(this)
         return tree
 
@@ -434,7 +432,7 @@ class _Tree:
         is_known = first == len(self.unrated) or not bundle.includes(self.unrated[first])
         measures = limit_measures(stats, stats.msgs_per_sec, stats.bytes_per_sec, settings)
         split_in, reason = self.ended.get(bundle, (0, "Unknown"))
-        seen, verdict = self.seen.get(bundle), self.verdicts.get(name)
+        verdict = self.verdicts.get(name)
         needed = settings.loadBalancerNamespaceBundleSplitConditionHitCountThreshold + 1
         return BundleRow(
             range_text=str(bundle),
@@ -451,8 +449,6 @@ class _Tree:
                 MeasureRow(measure.reason, measure.measured, measure.limit, measure.share_of_limit)
                 for measure in measures
             ),
-            seen_msgs_per_sec=seen.msgs_per_sec if seen is not None else None,
-            samples=seen.samples if seen is not None else 0,
             born_in=self.born.get(bundle, 0),
             split_in=split_in,
             split_reason=reason,

@@ -169,28 +169,22 @@ def busiest_partition_of(timeline: Timeline, subscription: int, consumer_id: int
     return busiest_partition(slice_of(timeline.state, subscription_at(timeline.state, subscription)), consumer_id)
 
 
-def topics_of_bundle(
-    timeline: Timeline, namespace: str, range_text: str, subscription: int = 0
-) -> Sequence[BundleTopic]:
+def topics_of_bundle(timeline: Timeline, namespace: str, range_text: str) -> Sequence[BundleTopic]:
     """The partitions whose hash is in a range (a bundle, or one that was split), ascending by hash.
 
-    ``active_consumer`` is that of the given subscription, "" where it does not have the topic. Empty for a namespace
-    that is not there or a text that is not a range. Rows are computed on demand.
+    Empty for a namespace that is not there or a text that is not a range. Rows are computed on demand.
     """
     state = timeline.state
     piece = parse_range(range_text)
     if not isinstance(piece, BundleRange):
         return ()
     topics = hashed_topics(state).get(namespace, EMPTY)
-    now = slice_of(state, subscription_at(state, subscription))
     start, end = topics.inside(piece.lower, piece.upper)
 
     def row(at: int) -> BundleTopic:
         name = topics.names[start + at]
         load = state.loads.get(name, NO_STATISTICS)
-        owner = now.owner_of(name)
-        rate = total((load.msg_rate_in, load.msg_rate_out))
-        return BundleTopic(name, int(topics.hashes[start + at]), rate, owner.name if owner else "")
+        return BundleTopic(name, int(topics.hashes[start + at]), total((load.msg_rate_in, load.msg_rate_out)))
 
     return LazyRows(end - start, row)
 

@@ -178,7 +178,6 @@ class BundleTopic(Struct, frozen=True):
     name: str
     topic_hash: int
     msgs_per_sec: float | None
-    active_consumer: str
 
 
 class Step(Struct, frozen=True):

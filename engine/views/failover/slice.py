@@ -97,12 +97,6 @@ class Slice(Struct, frozen=True, eq=False):
         """Whether priority levels decide for all partitions; before 3.0 they do not for topics without partitions."""
         return Rule.FIRST_CONNECTED not in self.owners.rules
 
-    def owner_of(self, name: str) -> Consumer | None:
-        """The active consumer of one partition of this subscription; None for nobody or an unknown name."""
-        at = self.topics.names.place(name)
-        position = -1 if at < 0 else int(self.owners.active[at])
-        return None if position < 0 else self.owners.order[position]
-
 
 _owners: Remembered[Owners] = Remembered()
 _rings: Remembered[FailoverRing] = Remembered()

@@ -10,7 +10,6 @@ from engine.keyshared.delivery_state import Wait, WaitReason, waits
 from engine.keyshared.explain import KeyExplanation, explain_key, rivals_of
 from engine.keyshared.keys import key_of_text, text_of_key
 from engine.routing.clients import routed_bytes
-from engine.text import counted
 from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeyRow
 from engine.views.keys.moves import key_moves
 from engine.views.keys.path import key_path
@@ -41,7 +40,6 @@ def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyA
         explanation=explanation,
         sentence=key_sentence(explanation),
         obstacle=_obstacle(now, explanation, wait),
-        steps=key_steps(explanation),
         rivals=rivals_of(delivery.selector, explanation),
         path=path,
     )
@@ -106,32 +104,6 @@ def key_sentence(explanation: KeyExplanation) -> str:
     if explanation.range is not None:
         return f"slot {slot:,} lies in {explanation.range} of {name}"
     return f"slot {slot:,} goes to {name}"
-
-
-def key_steps(explanation: KeyExplanation) -> tuple[str, ...]:
-    """Every number of the way from the key to its consumer, for checking by hand."""
-    step = explanation.slot
-    data = step.key.hex(" ") if step.key else "(none: the key is empty)"
-    lines = [
-        f"bytes {data if len(data) <= 80 else data[:77] + '...'}",
-        f"murmur3 {step.raw_hash:,}, top bit cleared: {step.hash_value:,}",
-        f"{step.hash_value:,} mod {step.division.divisor:,} = {step.division.remainder:,}"
-        + (f", plus {step.low} = {step.division.remainder + step.low:,}" if step.low else ""),
-    ]
-    if step.folded:
-        lines.append("slot 0 means no hash, so it is slot 1")
-    lines.append(f"slot {step.slot:,}")
-    if explanation.point is not None:
-        keys = explanation.point.claimants[0].point_keys if explanation.point.claimants else ()
-        texts = ", ".join(repr(key) for key in keys[:2])
-        lines.append(
-            f"point {explanation.point.point:,}, {counted(explanation.point.distance, 'slot')} on, the hash of {texts}"
-        )
-    if explanation.range is not None:
-        lines.append(f"range {explanation.range}")
-    heirs = ", then ".join(shown(heir.name) for heir in explanation.heirs)
-    lines.append(f"heirs: {heirs}" if heirs else "heirs: nobody")
-    return tuple(lines)
 
 
 def _obstacle(now: KeysSlice, explanation: KeyExplanation, wait: Wait | None) -> str:

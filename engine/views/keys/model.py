@@ -209,7 +209,6 @@ class KeyAnswer(Struct, frozen=True):
     explanation: KeyExplanation
     sentence: str
     obstacle: str
-    steps: tuple[str, ...]
     rivals: tuple[Rival, ...] = ()
     path: KeyPath | None = None
 
