@@ -248,7 +248,7 @@ CONSUMERS: Final = declared("consumers", "Every consumer of every topic and part
     available_permits bigint? Messages that the broker may still send to it.
     key_hash_ranges array<struct<start:int,end:int>> Its slots in a Key_Shared subscription, both ends inclusive.
     file
-""", key="cluster topic subscription position",
+""", key="cluster topic subscription position", sought="cluster namespace subscription",
     few="cluster namespace subscription position consumer connected_since client_version available_permits file")
 
 PUBLISHERS: Final = declared("publishers", "Every producer of every topic and partition.", """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,11 +26,13 @@ from engine.scenarios.opening import (
     open_fleet_part,
     open_snapshot,
 )
-from engine.views.fleet.runs import result_at
+from engine.views.fleet.runs import ResultFolder, result_at
+from engine.views.fleet.tables import BY_NAME
 from tests import fleet_results
 from tests.tui.fleet_scenes import NAMES, NAMESPACE, imported, small_result
 from tui.sources import fleet_part
 from tui.sources.fleet_part import NO_REPORTS, part_of, with_reports
+from tui.sources.fleet_tables import read_table
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 RECORDED = (
@@ -178,6 +181,23 @@ def test_one_name_with_several_lists_of_consumers_is_reported(tmp_path: Path) ->
     assert count > 1 and f"{count} different lists" in text
     alone = open_fleet_part(part_of(result_at(small_result(tmp_path / "small")), "", NAMESPACE, "billing"))
     assert SEVERAL_LISTS not in {note.code for note in alone.notes}
+
+
+def test_what_readers_filter_by_has_statistics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without, a reader of one namespace reads that column of all rows."""
+    filtered: set[tuple[str, str]] = set()
+
+    def noting(folder: ResultFolder, name: str, columns: Any = None, filters: Any = None, *more: Any) -> Any:
+        filtered.update((name, column) for column, *_ in (filters if isinstance(filters, list) else ()))
+        return read_table(folder, name, columns, filters, *more)
+
+    monkeypatch.setattr(fleet_part, "read_table", noting)
+    folder = result_at(imported(read_answers(str(RECORDINGS / "f-inventory-2")), tmp_path / "out"))
+    with_reports(part_of(folder, "", "ring/telemetry-2026", "failover-1"), folder, "", "ring/telemetry-2026")
+    assert ("consumers", "subscription") in filtered
+    for name, column in filtered:
+        table = BY_NAME[name]
+        assert column not in (table.few or ()) or column in table.sought, (name, column)
 
 
 def test_a_subscription_of_a_huge_namespace_opens_with_its_own_topics(
