@@ -12,7 +12,7 @@ A, B, C, D = (f"persistent://t/n/{name}" for name in "abcd")
 
 
 def frame(spark: SparkSession, table: Table, *rows: dict[str, object]) -> DataFrame:
-    zero = {"string": "", "int": 0, "bigint": 0, "double": 0.0, "boolean": False}
+    zero = {"string": "", "int": 0, "bigint": 0, "double": 0.0, "boolean": False, "timestamp": None}
     values = [tuple(row.get(name, zero[kind]) for name, kind, _, _ in table.columns) for row in rows]
     return spark.createDataFrame(values, table.ddl)
 
