@@ -1,8 +1,6 @@
 """What makes every test cheaper and changes nothing that a test can see.
 
-Objects of a test session are many and live long, and apps leave whole trees of widgets behind: with Python's own
-thresholds the garbage collector took a sixth of the time of a screen's tests, and a tenth with ten times those. What
-apps have in common is in ``textual_memo``.
+What apps have in common is in ``textual_memo``.
 """
 
 from __future__ import annotations
@@ -11,15 +9,21 @@ import atexit
 import gc
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from _pytest.doctest import DoctestModule
 
-from tui.kit.collecting import THRESHOLDS
+GC_THRESHOLDS: Final = (1_000_000, 3, 20)
+"""An app leaves a whole tree of widgets behind when it ends, and until then none of it is garbage.
+
+With Python's own thresholds the collector took a sixth of the time of a screen's tests, with those of an open screen
+an eighth and with these a twelfth; a process that runs screens takes some 100 MB more for them.
+"""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.set_threshold(*THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)
     # At the end of the process all objects are examined again, since libraries report on stderr what seems leaked: not
     # before, for pytest itself collects five times when it is done, a second for each.
     atexit.register(gc.unfreeze)

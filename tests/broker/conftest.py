@@ -1,4 +1,4 @@
-"""Real brokers, one for each set of settings, started when the first test needs it and ended with the session."""
+"""Real brokers, one for each set of settings, started when the first test needs it and ended with the last of these."""
 
 from __future__ import annotations
 
@@ -38,9 +38,12 @@ def broker_jars() -> Path:
         pytest.skip(f"no real broker here: {error}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def brokers(broker_jars: Path) -> Iterator[Brokers]:
-    """A broker with the given settings, the same one for the same settings."""
+    """A broker with the given settings, the same one for the same settings.
+
+    A broker that idles takes a fiftieth of a core, so none waits for the end of the session.
+    """
     running: dict[tuple[tuple[str, str], ...], Broker] = {}
     with ExitStack() as ending:
 

@@ -25,8 +25,9 @@ pytestmark = pytest.mark.xdist_group("saving")
 CALLS = {"kill": 1, "term": 3, "ENOSPC": 1, "EROFS": 3}
 BYTES = {"killed-writing": 307, "cut-writing": 307}
 MOUNTS = {"small-disk": 1, "read-only": 1}
-LIKE_OTHERS = {"json_list": 3, "parquet": 3, "first_result": 3}
-"""Savers that write their files as another one does, which is stopped at every point; these at every so many."""
+LIKE_OTHERS = {"json_list": 3, "parquet": 3, "result": 2, "first_result": 3}
+"""Savers that are stopped at every so many points, as another one writes its files in the same way or, for a result, as
+each of its tables is written as the one before."""
 KILLS = ("kill", "killed-writing")
 
 Check = Callable[[Outcome, bool], None]
