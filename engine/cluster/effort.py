@@ -17,6 +17,7 @@ from engine.cluster.commands import (
     SplitBundle,
 )
 from engine.cluster.keys.state import KEY_SETTINGS, POINTS_SETTING, KeySubscription, SharingMode
+from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState, find_key_subscription, find_producer_topic
 
 
@@ -26,8 +27,10 @@ def effort_of(state: ClusterState, command: Command) -> int:
 
 
 def pieces_of(state: ClusterState) -> int:
-    """Return how many points or declared ranges the largest Key_Shared subscription has. O(consumers)."""
-    return max(map(_pieces, state.key_subscriptions), default=0)
+    """Return what every view processes again: of the Key_Shared subscription and of the topic with producers that have
+    most the points or declared ranges, and the partitions that producers opened. O(consumers + producers)."""
+    of_keys = max(map(_pieces, state.key_subscriptions), default=0)
+    return of_keys + max(map(_opened, state.producer_topics), default=0)
 
 
 def _pieces(subscription: KeySubscription) -> int:
@@ -37,6 +40,10 @@ def _pieces(subscription: KeySubscription) -> int:
     if isinstance(selector, RingSelector):
         return selector.points * len(selector.consumers)
     return sum(len(consumer.declared or ()) for consumer in selector.consumers)
+
+
+def _opened(topic: ProducerTopic) -> int:
+    return sum(len(producer.started) for producer in topic.producers.producers)
 
 
 def own_effort(state: ClusterState, command: Command) -> int:

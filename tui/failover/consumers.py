@@ -13,7 +13,7 @@ from engine.views.failover.model import ConsumerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Cell, Drawn, Table, drawn, numbers, texts
+from tui.kit.columns import Cell, ScreenColumn, Table, numbers, table_of, texts
 from tui.kit.list_panel import RowForm
 from tui.kit.reported import reported_columns, tag_cell
 from tui.kit.wording import percent, quantity, safe_name
@@ -32,12 +32,12 @@ def _name_cells(name: str) -> int:
 
 def consumers_table(colours: Palette, ascii_only: bool) -> Table[ConsumerRow]:
     """The table of consumers; a whole bar stands for the busiest of them."""
-    return drawn(partial(_declared, colours, ascii_only))
+    return table_of(partial(_declared, colours, ascii_only))
 
 
 def _declared(
     colours: Palette, ascii_only: bool, sample: Sequence[ConsumerRow], rows: Sequence[ConsumerRow], _width: int
-) -> list[Drawn[ConsumerRow]]:
+) -> list[ScreenColumn[ConsumerRow]]:
     """Tag, name and active partitions are always there; ring and rate share come next, then the bar, the priority level
     where levels differ, messages per second, and how many partitions moved to and from it at this step. What brokers
     reported comes before these where it says something.
@@ -57,30 +57,34 @@ def _declared(
         return Text(drawing + " ", hex_colour(colours.consumer_colour(row.colour)), no_wrap=True)
 
     return [
-        Drawn(
+        ScreenColumn(
             "tag", "", max((len(row.tag) for row in sample), default=1) + 2,
             lambda row, width: tag_cell(row.tag, row.colour, row.reported, width, colours), left=True,
         ),
-        Drawn(
+        ScreenColumn(
             "name", "consumer", min(max(widest, _LEAST_NAME), _MOST_NAME),
             texts(lambda row: safe_name(row.name), lambda row: dim if row.standby else ""),
             lambda row: row.name, easy=_EASY_NAME, least=_LEAST_NAME,
         ),
-        Drawn(
+        ScreenColumn(
             "prio", "prio", max(5, *(len(str(level)) + 1 for level in levels), 0),
             numbered(lambda row: str(row.priority_level)), lambda row: row.priority_level,
             rank=5 if len(levels) > 1 else 9,
         ),
-        Drawn(
+        ScreenColumn(
             "active", "active", active,
             numbered(lambda row: "standby" if row.standby else f"{row.active_partitions:,}"),
             lambda row: row.active_partitions,
         ),
-        Drawn("change", "moved", 8, partial(_change, colours), lambda row: row.gained - row.lost, rank=8),
-        Drawn("ring", "ring", 7, numbered(lambda row: percent(row.ring_share)), lambda row: row.ring_share, rank=2),
-        Drawn("rate", "rate", 7, numbered(lambda row: percent(row.rate_share)), lambda row: row.rate_share, rank=4),
-        Drawn("bar", "", _BAR_CELLS[0], bar, rank=6, left=True, most=_BAR_CELLS[1]),
-        Drawn(
+        ScreenColumn("change", "moved", 8, partial(_change, colours), lambda row: row.gained - row.lost, rank=8),
+        ScreenColumn(
+            "ring", "ring", 7, numbered(lambda row: percent(row.ring_share)), lambda row: row.ring_share, rank=2
+        ),
+        ScreenColumn(
+            "rate", "rate", 7, numbered(lambda row: percent(row.rate_share)), lambda row: row.rate_share, rank=4
+        ),
+        ScreenColumn("bar", "", _BAR_CELLS[0], bar, rank=6, left=True, most=_BAR_CELLS[1]),
+        ScreenColumn(
             "msgs", "out/s", 8, numbered(lambda row: quantity(row.msgs_per_sec)), lambda row: row.msgs_per_sec, rank=7
         ),
         *reported_columns(sample, rows, colours, rank=1, less=3),

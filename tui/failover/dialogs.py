@@ -20,7 +20,7 @@ from engine.text import counted
 from engine.views.failover.model import PartitionRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.bindings import Binding
-from tui.kit.columns import Drawn, Table, drawn, numbers, texts
+from tui.kit.columns import ScreenColumn, Table, numbers, table_of, texts
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel, set_title
 from tui.kit.prompt import TypedLine
@@ -121,29 +121,33 @@ def partitions_of(colours: Palette) -> Table[PartitionRow]:
 
     def declare(
         sample: Sequence[PartitionRow], _rows: Sequence[PartitionRow], _width: int
-    ) -> list[Drawn[PartitionRow]]:
+    ) -> list[ScreenColumn[PartitionRow]]:
         longest = max((cell_len(short_topic(row.name)) for row in sample), default=0) + 1
         least, easy = _NAME_CELLS
         return [
-            Drawn("moved", "", 1, lambda row, _: Text("*" if row.moved else " ", accent, no_wrap=True), left=True),
-            Drawn(
+            ScreenColumn(
+                "moved", "", 1, lambda row, _: Text("*" if row.moved else " ", accent, no_wrap=True), left=True
+            ),
+            ScreenColumn(
                 "name", "partition", max(longest, least), texts(lambda row: short_topic(row.name)),
                 lambda row: row.name, easy=max(longest, easy), least=least,
             ),
-            Drawn("hash", "hash", 10, numbers(_hash_text, dim), _hash_text, rank=1),
-            Drawn("rate", "out/s", 8, numbers(lambda row: quantity(row.msgs_per_sec)), lambda row: row.msgs_per_sec),
-            Drawn(
+            ScreenColumn("hash", "hash", 10, numbers(_hash_text, dim), _hash_text, rank=1),
+            ScreenColumn(
+                "rate", "out/s", 8, numbers(lambda row: quantity(row.msgs_per_sec)), lambda row: row.msgs_per_sec
+            ),
+            ScreenColumn(
                 "unacked", "unacked", 9, numbers(lambda row: quantity(row.unacked_messages)),
                 lambda row: row.unacked_messages,
             ),
-            Drawn(
+            ScreenColumn(
                 "bundle", " bundle", _BUNDLE_CELLS,
                 lambda row, width: Text(" " + fit(row.bundle, width - 1), dim, no_wrap=True),
                 lambda row: row.bundle, rank=2, left=True,
             ),
         ]  # fmt: skip
 
-    return drawn(declare)
+    return table_of(declare)
 
 
 def _hash_text(row: PartitionRow) -> str:

@@ -14,7 +14,7 @@ from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.colour import letter_style
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Drawn, Table, drawn, numbers, texts
+from tui.kit.columns import ScreenColumn, Table, numbers, table_of, texts
 from tui.kit.list_panel import RowForm
 from tui.kit.reported import reported_columns, tag_cell
 from tui.kit.wording import percent, quantity, safe_name, shorten_middle
@@ -33,12 +33,12 @@ BYSTANDER: Final = "!"
 
 def key_consumers_table(colours: Palette, ascii_only: bool) -> Table[KeyConsumerRow]:
     """The table of consumers; a whole bar stands for the one with most slots."""
-    return drawn(partial(_declared, colours, ascii_only))
+    return table_of(partial(_declared, colours, ascii_only))
 
 
 def _declared(
     colours: Palette, ascii_only: bool, sample: Sequence[KeyConsumerRow], rows: Sequence[KeyConsumerRow], width: int
-) -> list[Drawn[KeyConsumerRow]]:
+) -> list[ScreenColumn[KeyConsumerRow]]:
     """Tag, name, share of the slots and keys are always there; unacknowledged and waiting messages come next (reported
     ones where there are, and then keys only where some are known), then what moved, the bar of shares, messages,
     draining slots, points that were lost to others and declared ranges.
@@ -57,11 +57,11 @@ def _declared(
         *,
         warns: bool = False,
         **how: Any,
-    ) -> Drawn[KeyConsumerRow]:
+    ) -> ScreenColumn[KeyConsumerRow]:
         def style(row: KeyConsumerRow) -> str:
             return dim if number(row) == 0 else warn if warns else ""
 
-        return Drawn(key, label, width, numbers(lambda row: quantity(number(row)), style), number, **how)
+        return ScreenColumn(key, label, width, numbers(lambda row: quantity(number(row)), style), number, **how)
 
     def tag(row: KeyConsumerRow, width: int) -> Text:
         if row.reported is not None:
@@ -84,18 +84,18 @@ def _declared(
     moved = max(moved, _CHANGE_CELLS) if moved <= room - _BEFORE_CHANGE else _CHANGE_CELLS
     # Messages that were never simulated are computed to be none, which would only contradict what was reported.
     return [
-        Drawn("tag", "", tags, tag, left=True),
-        Drawn(
+        ScreenColumn("tag", "", tags, tag, left=True),
+        ScreenColumn(
             "name", "consumer", whole, texts(lambda row: safe_name(row.name)), lambda row: row.name,
             easy=_EASY_NAME, least=_NAME_CELLS[0],
         ),
-        Drawn(
+        ScreenColumn(
             "share", "slots", 6,
             numbers(lambda row: percent(row.share), lambda row: dim if percent(row.share).strip("0.%") == "" else ""),
             lambda row: row.share,
         ),
-        Drawn("bar", "", _BAR_CELLS[0], bar, rank=5, left=True, most=_BAR_CELLS[1]),
-        Drawn(
+        ScreenColumn("bar", "", _BAR_CELLS[0], bar, rank=5, left=True, most=_BAR_CELLS[1]),
+        ScreenColumn(
             "change", "moved", moved, partial(_change, colours), lambda row: row.gained_slots - row.lost_slots, rank=6,
         ),
         count("keys", "keys", lambda row: row.keys, there=has_keys),
@@ -110,7 +110,7 @@ def _declared(
             "points", "points", lambda row: row.points - row.lost_points, 7, rank=9,
             there=any(row.points for row in sample),
         ),
-        Drawn(
+        ScreenColumn(
             "declared", "declared", _DECLARED_CELLS[0], ranges, lambda row: row.declared,
             rank=10, left=True, most=_DECLARED_CELLS[1], there=any(row.declared for row in sample),
         ),

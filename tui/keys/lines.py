@@ -14,7 +14,7 @@ from engine.views.reported.model import ReportedView, ReportedWait
 from themes.palettes import Palette, hex_colour
 from tui.drawing.colour import letter_style
 from tui.keys.words import key_shown, keys_shown
-from tui.kit.columns import REPORTED_SIGN, Drawn, Table, drawn, numbers
+from tui.kit.columns import REPORTED_SIGN, ScreenColumn, Table, numbers, table_of
 from tui.kit.reported import name_at, pair_words, seen_text
 from tui.kit.wording import UNKNOWN, cut_end, fit, known, quantity, safe_name, short_topic, shorten_middle
 
@@ -112,27 +112,29 @@ def owned_keys(colours: Palette) -> Table[KeyRow]:
     """A star for a key that the last step moved, the key, its partition where there are any, and three numbers."""
     accent, dim, warn = f"bold {hex_colour(colours.accent)}", hex_colour(colours.dim), hex_colour(colours.warn)
 
-    def declare(sample: Sequence[KeyRow], _rows: Sequence[KeyRow], _width: int) -> list[Drawn[KeyRow]]:
+    def declare(sample: Sequence[KeyRow], _rows: Sequence[KeyRow], _width: int) -> list[ScreenColumn[KeyRow]]:
         return [
-            Drawn("moved", "", 2, lambda row, _: Text("* " if row.moved else "  ", accent, no_wrap=True), left=True),
-            Drawn(
+            ScreenColumn(
+                "moved", "", 2, lambda row, _: Text("* " if row.moved else "  ", accent, no_wrap=True), left=True
+            ),
+            ScreenColumn(
                 "name", "key", _WIDEST, lambda row, width: Text(fit(key_shown(row.text), width), no_wrap=True),
                 lambda row: row.text, easy=6, least=6,
             ),
-            Drawn(
+            ScreenColumn(
                 "partition", "part", 6, numbers(lambda row: f"{row.partition}" if row.partition >= 0 else "-"),
                 lambda row: row.partition, there=any(row.partition >= 0 for row in sample[:1]),
             ),
-            Drawn("slot", "slot", 7, numbers(lambda row: f"{row.slot}", dim), lambda row: row.slot),
-            Drawn("messages", "msgs", 7, numbers(lambda row: quantity(row.messages)), lambda row: row.messages),
-            Drawn(
+            ScreenColumn("slot", "slot", 7, numbers(lambda row: f"{row.slot}", dim), lambda row: row.slot),
+            ScreenColumn("messages", "msgs", 7, numbers(lambda row: quantity(row.messages)), lambda row: row.messages),
+            ScreenColumn(
                 "waiting", "wait", 6,
                 numbers(lambda row: quantity(row.waiting), lambda row: f"bold {warn}" if row.waiting else ""),
                 lambda row: row.waiting,
             ),
         ]  # fmt: skip
 
-    return drawn(declare)
+    return table_of(declare)
 
 
 _WIDEST: Final = 100_000

@@ -160,8 +160,8 @@ Cell = Callable[[Row, int], Text]
 """Writes a cell for a row in so many cells of the screen, the gap to the next column included."""
 
 
-class Drawn(Struct, Generic[Row], frozen=True):
-    """A column and all that it is: ``cell`` writes it, ``value`` is what a row is sorted by and exported with.
+class ScreenColumn(Struct, Generic[Row], frozen=True):
+    """A column of a table on a screen: ``cell`` writes it, rows are sorted by ``value`` and exported with it.
 
     Columns with a ``rank`` are there as far as they fit, the lowest first, unless they say nothing (not ``there``). The
     one with ``least`` is that of names: ``width`` shortens nothing, ``easy`` is kept for it at first.
@@ -201,7 +201,7 @@ def _styled(style: Style[Row], row: Row) -> str:
     return style if isinstance(style, str) else style(row)
 
 
-def placed(columns: Sequence[Drawn[Row]], width: int) -> Columns:
+def placed(columns: Sequence[ScreenColumn[Row]], width: int) -> Columns:
     """The columns that fit a width, in their order."""
     name = next(each for each in columns if each.least)
     others = sorted((each for each in columns if each.rank and each.there), key=lambda each: each.rank)
@@ -214,7 +214,7 @@ def placed(columns: Sequence[Drawn[Row]], width: int) -> Columns:
     )
 
 
-Declare = Callable[[Sequence[Row], Sequence[Row], int], Sequence[Drawn[Row]]]
+Declare = Callable[[Sequence[Row], Sequence[Row], int], Sequence[ScreenColumn[Row]]]
 """Declares the columns of a table: for the first ``SAMPLE`` of its rows, which decide widths, all of them, and its
 width in cells."""
 
@@ -226,8 +226,8 @@ class Table(Struct, Generic[Row], frozen=True):
     value: Callable[[Row, str], Value]
 
 
-def drawn(declare: Declare[Row]) -> Table[Row]:
-    """The table of declared columns."""
+def table_of(declare: Declare[Row]) -> Table[Row]:
+    """Return the table of the columns that are declared."""
     values = cache(lambda: {each.key: each.value for each in declare((), (), 0)})
     return Table(partial(_lines, declare), lambda row, key: values()[key](row))
 

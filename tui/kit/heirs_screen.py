@@ -19,7 +19,7 @@ from engine.views.comparing.heirs import HeirsView, LossesView, LossRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Binding
-from tui.kit.columns import Cell, Drawn, Table, drawn, numbers, texts
+from tui.kit.columns import Cell, ScreenColumn, Table, numbers, table_of, texts
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.shown import Shown
@@ -193,30 +193,32 @@ def handovers(noun: str, sides: tuple[str, str] = ("from", "to")) -> Table[Hando
     def heir(row: HandoverRow) -> str:
         return NOBODY if row.after is None else f"{'another ' * row.is_between_namesakes}{safe_name(row.after)}"
 
-    def declare(sample: Sequence[HandoverRow], _rows: Sequence[HandoverRow], _width: int) -> list[Drawn[HandoverRow]]:
+    def declare(
+        sample: Sequence[HandoverRow], _rows: Sequence[HandoverRow], _width: int
+    ) -> list[ScreenColumn[HandoverRow]]:
         whole = max((len(short_topic(row.name)) for row in sample), default=5) + 2
         before, after = _who_cells(row.before for row in sample), _who_cells(row.after for row in sample)
         return [
-            Drawn(
+            ScreenColumn(
                 "name", "known key" if of_keys else "topic", whole, texts(lambda row: short_topic(row.name)),
                 lambda row: row.name, easy=min(whole, 30), least=12,
             ),
-            Drawn(
+            ScreenColumn(
                 "from", sides[0], before, texts(lambda row: NOBODY if row.before is None else safe_name(row.before)),
                 lambda row: row.before or NOBODY, rank=1, left=True, most=40,
             ),
-            Drawn("to", sides[1], after, texts(heir), lambda row: row.after or NOBODY, left=True, most=40),
-            Drawn(
+            ScreenColumn("to", sides[1], after, texts(heir), lambda row: row.after or NOBODY, left=True, most=40),
+            ScreenColumn(
                 "rate", "messages" if of_keys else "out/s", 9, numbers(lambda row: quantity(row.msgs_per_sec)),
                 lambda row: row.msgs_per_sec,
             ),
-            Drawn(
+            ScreenColumn(
                 "unacked", "unacked", 9, numbers(lambda row: quantity(row.unacked)), lambda row: row.unacked, rank=2,
                 there=not of_keys and any(row.unacked for row in sample),
             ),
         ]  # fmt: skip
 
-    return drawn(declare)
+    return table_of(declare)
 
 
 def _who_cells(names: Iterable[str | None]) -> int:
@@ -240,24 +242,26 @@ def losses(noun: str, colours: Palette) -> Table[LossRow]:
     def by_rate(row: LossRow) -> str:
         return f"{row.max_over_mean_rate:.2f}" if row.max_over_mean_rate else UNKNOWN
 
-    def declare(sample: Sequence[LossRow], _rows: Sequence[LossRow], _width: int) -> list[Drawn[LossRow]]:
+    def declare(sample: Sequence[LossRow], _rows: Sequence[LossRow], _width: int) -> list[ScreenColumn[LossRow]]:
         title = "if this goes"
         whole = max(max((len(row.name) for row in sample), default=5), len(title)) + 2
         name: Cell[LossRow] = texts(lambda row: safe_name(row.name))
         return [
-            Drawn("verdict", "verdict", 12, verdict, lambda row: row.judgement, left=True),
-            Drawn("name", title, whole, name, lambda row: row.name, easy=min(whole, 20), least=14),
-            Drawn("items", f"{noun}s", 11, numbers(lambda row: f"{row.items:,}"), lambda row: row.items, rank=4),
-            Drawn("moved", "moved", 8, numbers(lambda row: f"{row.moved:,}"), lambda row: row.moved, rank=3),
-            Drawn("heirs", "heirs", 7, numbers(lambda row: f"{row.heirs:,}"), lambda row: row.heirs, rank=5),
-            Drawn("busiest", "busiest then", 14, texts(busiest), lambda row: row.busiest or NOBODY, left=True, most=40),
-            Drawn("rate", "most msg", 10, numbers(most), lambda row: row.busiest_msgs or row.busiest_items),
-            Drawn(
+            ScreenColumn("verdict", "verdict", 12, verdict, lambda row: row.judgement, left=True),
+            ScreenColumn("name", title, whole, name, lambda row: row.name, easy=min(whole, 20), least=14),
+            ScreenColumn("items", f"{noun}s", 11, numbers(lambda row: f"{row.items:,}"), lambda row: row.items, rank=4),
+            ScreenColumn("moved", "moved", 8, numbers(lambda row: f"{row.moved:,}"), lambda row: row.moved, rank=3),
+            ScreenColumn("heirs", "heirs", 7, numbers(lambda row: f"{row.heirs:,}"), lambda row: row.heirs, rank=5),
+            ScreenColumn(
+                "busiest", "busiest then", 14, texts(busiest), lambda row: row.busiest or NOBODY, left=True, most=40
+            ),
+            ScreenColumn("rate", "most msg", 10, numbers(most), lambda row: row.busiest_msgs or row.busiest_items),
+            ScreenColumn(
                 "ratio", BUSIEST_SHORT, 12, numbers(lambda row: f"{row.max_over_mean:.2f}"),
                 lambda row: row.max_over_mean, rank=1,
             ),
-            Drawn("rate ratio", "by messages", 12, numbers(by_rate), lambda row: row.max_over_mean_rate, rank=2),
-            Drawn("idle", "idle", 6, numbers(lambda row: f"{row.idle:,}"), lambda row: row.idle, rank=6),
+            ScreenColumn("rate ratio", "by messages", 12, numbers(by_rate), lambda row: row.max_over_mean_rate, rank=2),
+            ScreenColumn("idle", "idle", 6, numbers(lambda row: f"{row.idle:,}"), lambda row: row.idle, rank=6),
         ]  # fmt: skip
 
-    return drawn(declare)
+    return table_of(declare)

@@ -22,7 +22,7 @@ from engine.views.reported.model import (
 )
 from themes.palettes import Palette, hex_colour
 from tui.drawing.colour import letter_style
-from tui.kit.columns import REPORTED_SIGN, Drawn, Value, numbers
+from tui.kit.columns import REPORTED_SIGN, ScreenColumn, Value, numbers
 from tui.kit.wording import known, quantity, safe_name
 
 BLOCKED_SIGN: Final = "!"
@@ -215,7 +215,7 @@ Reported = TypeVar("Reported", bound=Seen)
 
 def reported_columns(
     rows: Sequence[Reported], others: Sequence[Tagged], colours: Palette, rank: int, less: int
-) -> list[Drawn[Reported]]:
+) -> list[ScreenColumn[Reported]]:
     """The columns of what was reported about consumers; none where nothing was.
 
     Those that say something about one of them are important and come at ``rank``, the others, which may say nothing,
@@ -235,14 +235,14 @@ def reported_columns(
         at: int = less,
         label: str = "",
         **how: Any,
-    ) -> Drawn[Reported]:
+    ) -> ScreenColumn[Reported]:
         def written(row: Reported, cells: int) -> Text:
             return Text(" " * cells, no_wrap=True) if row.reported is None else cell(row.reported, cells)
 
         def valued(row: Reported) -> Value:
             return None if row.reported is None else value(row.reported)
 
-        return Drawn(key, f"{REPORTED_SIGN}{label or key}", width, written, valued, at, there=there, **how)
+        return ScreenColumn(key, f"{REPORTED_SIGN}{label or key}", width, written, valued, at, there=there, **how)
 
     def blocked(consumer: ReportedConsumer, width: int) -> Text:
         text = fitting_text(obstacle_texts(consumer, others), width - 1)

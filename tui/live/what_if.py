@@ -13,7 +13,7 @@ from engine.views.admin_lines import AdminLine, pasted
 from engine.views.comparing.handovers import ChangeView
 from themes.palettes import Palette, hex_colour
 from tui.kit.bindings import Binding
-from tui.kit.columns import Cell, Drawn, drawn, numbers, texts
+from tui.kit.columns import Cell, ScreenColumn, numbers, table_of, texts
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
@@ -49,7 +49,7 @@ class WhatIfScreen(TableDialog):
         if change is not None:
             head.update(verdict_text(change.verdict, change.noun))
             head.styles.color = hex_colour(judgement_colour(change.verdict.judgement, self._colours))
-        self.show_rows(self._admin_lines, drawn(_declared), lambda row: (row.text, row.line, row.remark))
+        self.show_rows(self._admin_lines, table_of(_declared), lambda row: (row.text, row.line, row.remark))
         self.table.focus()
 
     def action_copy(self) -> None:
@@ -61,14 +61,14 @@ class WhatIfScreen(TableDialog):
         self._say(f"copied {counted(able, 'pulsar-admin line')}{others}")
 
 
-def _declared(sample: Sequence[AdminLine], _rows: Sequence[AdminLine], _width: int) -> list[Drawn[AdminLine]]:
+def _declared(sample: Sequence[AdminLine], _rows: Sequence[AdminLine], _width: int) -> list[ScreenColumn[AdminLine]]:
     whole = max((len(row.text) for row in sample), default=4) + 2
     line: Cell[AdminLine] = texts(lambda row: safe_name(row.line or f"({row.remark})"))
     return [
-        Drawn("step", "#", 4, numbers(lambda row: f"{row.step:,}"), lambda row: row.step),
-        Drawn(
+        ScreenColumn("step", "#", 4, numbers(lambda row: f"{row.step:,}"), lambda row: row.step),
+        ScreenColumn(
             "name", "step", whole, texts(lambda row: safe_name(row.text)), lambda row: row.text,
             easy=min(whole, 28), least=12,
         ),
-        Drawn("line", "in a cluster", 30, line, lambda row: row.line or row.remark, rank=1, left=True, most=400),
+        ScreenColumn("line", "in a cluster", 30, line, lambda row: row.line or row.remark, rank=1, left=True, most=400),
     ]  # fmt: skip

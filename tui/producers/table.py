@@ -15,7 +15,7 @@ from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.colour import letter_style
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Cell, Drawn, Table, drawn, numbers, texts
+from tui.kit.columns import Cell, ScreenColumn, Table, numbers, table_of, texts
 from tui.kit.event_list import GLYPHS
 from tui.kit.list_panel import RowForm
 from tui.kit.wording import cut_end, fit, quantity, safe_name, shorten_middle
@@ -28,12 +28,12 @@ _EASY_NAME: Final = 16
 
 
 def producers_table(colours: Palette, ascii_only: bool) -> Table[ProducerRow]:
-    return drawn(partial(_declared, colours, ascii_only))
+    return table_of(partial(_declared, colours, ascii_only))
 
 
 def _declared(
     colours: Palette, ascii_only: bool, sample: Sequence[ProducerRow], _rows: Sequence[ProducerRow], _width: int
-) -> list[Drawn[ProducerRow]]:
+) -> list[ScreenColumn[ProducerRow]]:
     """Tag, name and opened partitions are always there; rates where there are any and sent messages come next, then
     what the last step opened, waiting messages where there are any, the router, what happened last, the client where
     there are several, the state.
@@ -44,7 +44,7 @@ def _declared(
 
     def count(
         key: str, label: str, number: Callable[[ProducerRow], float | None], of: str = "", **how: Any
-    ) -> Drawn[ProducerRow]:
+    ) -> ScreenColumn[ProducerRow]:
         """As wide as its heading and its numbers; ``of``: the style where there is something."""
         written = [len(quantity(value)) for row in sample if (value := number(row)) is not None]
 
@@ -52,12 +52,12 @@ def _declared(
             return "-" if number(row) is None else quantity(number(row))
 
         cell = numbers(text, lambda row: of if number(row) else dim)
-        return Drawn(key, label, 1 + max(len(label), *written, 0), cell, number, **how)
+        return ScreenColumn(key, label, 1 + max(len(label), *written, 0), cell, number, **how)
 
     def word(
         key: str, label: str, width: int, text: Callable[[ProducerRow], str], rank: int, **how: Any
-    ) -> Drawn[ProducerRow]:
-        return Drawn(key, label, width, texts(text, dim), text, rank, left=True, **how)
+    ) -> ScreenColumn[ProducerRow]:
+        return ScreenColumn(key, label, width, texts(text, dim), text, rank, left=True, **how)
 
     def tag(row: ProducerRow, width: int) -> Text:
         text = Text(" ", no_wrap=True).append(row.tag, letter_style(colours, row.colour))
@@ -80,8 +80,8 @@ def _declared(
     routers = max((len(row.router) for row in sample), default=6) + 1
     several = len({row.client for row in sample}) > 1
     return [
-        Drawn("tag", "", max((len(row.tag) for row in sample), default=1) + 2, tag, left=True),
-        Drawn(
+        ScreenColumn("tag", "", max((len(row.tag) for row in sample), default=1) + 2, tag, left=True),
+        ScreenColumn(
             "name", "producer", min(max(longest, len("producer") + 1), _NAME_CELLS[1]),
             texts(_name, lambda row: "" if row.state == "Ready" else dim), _name, easy=_EASY_NAME, least=_NAME_CELLS[0],
         ),
@@ -90,7 +90,7 @@ def _declared(
         word("start", "start", 6, lambda row: "lazy" if row.lazy else "eager", 10),
         replace(opened, cell=numbers(lambda row: quantity(row.opened), opened_style)),
         count("known", "of", lambda row: row.known, dim, rank=9),
-        Drawn("bar", "", _BAR_CELLS[0], bar, rank=7, left=True, most=_BAR_CELLS[1]),
+        ScreenColumn("bar", "", _BAR_CELLS[0], bar, rank=7, left=True, most=_BAR_CELLS[1]),
         replace(new, width=new.width + 1, cell=gained),
         count(
             "rate", "in/s", lambda row: row.msgs_per_sec, rank=1,
@@ -101,10 +101,10 @@ def _declared(
             "pending", "wait", lambda row: row.pending_msgs, warn, rank=3,
             there=any(row.pending_msgs for row in sample),
         ),
-        Drawn(
+        ScreenColumn(
             "state", "state", 8, state, lambda row: row.state, rank=8, there=any(row.state != "Ready" for row in sample)
         ),
-        Drawn(
+        ScreenColumn(
             "last", "what happened last", _LAST_CELLS[0], last, lambda row: row.last,
             rank=11, left=True, most=_LAST_CELLS[1],
         ),

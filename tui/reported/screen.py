@@ -19,7 +19,7 @@ from engine.views.reported.model import ReportedConsumer
 from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView, TopicRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.bindings import BROKERS, COMMAND, HOME, MIGRATION, WHY, Binding, same_reason, screen_keys
-from tui.kit.columns import Drawn, Table, drawn, numbers, texts
+from tui.kit.columns import ScreenColumn, Table, numbers, table_of, texts
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import Group, KeyHelp
 from tui.kit.line_table import RowsTable
@@ -256,32 +256,32 @@ def subscription_table(colours: Palette, _ascii_only: bool) -> Table[Subscriptio
 
     def word(
         key: str, text: Callable[[ReportedConsumer], str], sample: Sequence[SubscriptionRow], rank: int
-    ) -> Drawn[SubscriptionRow]:
+    ) -> ScreenColumn[SubscriptionRow]:
         longest = max((len(text(row.reported)) for row in sample), default=0)
 
         def shown(row: SubscriptionRow) -> str:
             return safe_name(text(row.reported)) if text(row.reported) else ""
 
-        return Drawn(
+        return ScreenColumn(
             key, f"*{key}", min(longest + 1, 24), texts(shown, hex_colour(colours.dim)),
             lambda row: text(row.reported), rank, left=True, there=bool(longest),
         )  # fmt: skip
 
     def declare(
         sample: Sequence[SubscriptionRow], rows: Sequence[SubscriptionRow], _width: int
-    ) -> list[Drawn[SubscriptionRow]]:
+    ) -> list[ScreenColumn[SubscriptionRow]]:
         longest = max((cell_len(safe_name(row.name)) for row in sample), default=0) + 1
         least, easy, most = _NAME_CELLS
         return [
-            Drawn(
+            ScreenColumn(
                 "tag", "", max((len(row.tag) for row in sample), default=1) + 2,
                 lambda row, width: tag_cell(row.tag, row.colour, row.reported, width, colours), left=True,
             ),
-            Drawn(
+            ScreenColumn(
                 "name", "consumer", min(max(longest, least), most), texts(lambda row: safe_name(row.name)),
                 lambda row: row.name, easy=easy, least=least,
             ),
-            Drawn(
+            ScreenColumn(
                 "rate", "*out/s", 7, numbers(lambda row: quantity(row.reported.msgs_per_sec)),
                 lambda row: row.reported.msgs_per_sec, rank=3,
             ),
@@ -290,7 +290,7 @@ def subscription_table(colours: Palette, _ascii_only: bool) -> Table[Subscriptio
             word("address", lambda seen: seen.address, sample, 5),
         ]  # fmt: skip
 
-    return drawn(declare)
+    return table_of(declare)
 
 
 SUBSCRIBED: Final[RowForm[SubscriptionRow]] = RowForm("consumer", lambda row: row.consumer_id, subscription_table)
@@ -302,7 +302,7 @@ def topics_table(consumers: Sequence[SubscriptionRow], colours: Palette) -> Tabl
 
     def count(
         key: str, width: int, number: Callable[[TopicRow], float | None], rank: int = 0, *, label: str = "", **how: Any
-    ) -> Drawn[TopicRow]:
+    ) -> ScreenColumn[TopicRow]:
         def known(row: TopicRow) -> float | None:
             value = number(row)
             return None if value is None else max(value, 0)
@@ -311,7 +311,7 @@ def topics_table(consumers: Sequence[SubscriptionRow], colours: Palette) -> Tabl
             return dim if not known(row) else bad if row.blocked and key == "backlog" else ""
 
         cell = numbers(lambda row: quantity(known(row)), style)
-        return Drawn(key, f"*{label or key}", width, cell, number, rank, **how)
+        return ScreenColumn(key, f"*{label or key}", width, cell, number, rank, **how)
 
     def tag(row: TopicRow) -> str:
         return consumers[row.active].tag if row.active >= 0 else "-"
@@ -319,16 +319,16 @@ def topics_table(consumers: Sequence[SubscriptionRow], colours: Palette) -> Tabl
     def sign(row: TopicRow, width: int) -> Text:
         return Text((BLOCKED_SIGN if row.blocked else "").ljust(width), bad, no_wrap=True)
 
-    def declare(sample: Sequence[TopicRow], _rows: Sequence[TopicRow], _width: int) -> list[Drawn[TopicRow]]:
+    def declare(sample: Sequence[TopicRow], _rows: Sequence[TopicRow], _width: int) -> list[ScreenColumn[TopicRow]]:
         longest = max((cell_len(short_topic(row.name)) for row in sample), default=0) + 1
         least, easy, most = _TOPIC_CELLS
         return [
-            Drawn("sign", "", 2, sign, left=True),
-            Drawn(
+            ScreenColumn("sign", "", 2, sign, left=True),
+            ScreenColumn(
                 "name", "topic", min(max(longest, least), most), texts(lambda row: short_topic(row.name)),
                 lambda row: row.name, easy=easy, least=least,
             ),
-            Drawn(
+            ScreenColumn(
                 "active", "*active", 8, numbers(tag, "bold"), lambda row: row.active if row.active >= 0 else None,
                 rank=1, there=any(row.active >= 0 for row in sample),
             ),
@@ -340,4 +340,4 @@ def topics_table(consumers: Sequence[SubscriptionRow], colours: Palette) -> Tabl
             count("consumers", 11, lambda row: row.consumers, 5),
         ]  # fmt: skip
 
-    return drawn(declare)
+    return table_of(declare)

@@ -69,12 +69,20 @@ def test_what_a_subscription_has_counts_for_every_later_step() -> None:
 
 def test_producers_count_for_every_partition_that_they_may_open() -> None:
     state = synthetic_producers(ProducerPlan(count=5, lazy=True, batching=False), 40).state
-    topic = state.producer_topics[0].topic
-    assert effort_of(state, SetProducerRate(topic, None, 1.0)) == 5 * 40
-    assert effort_of(state, SetProducerRate(topic, 3, 1.0)) == 40
-    assert effort_of(state, AddProducers(topic, ProducerPlan(count=7))) == 7 * 40
-    assert effort_of(state, SendByProducers(topic, times=9)) == 5 * 9
-    assert effort_of(state, SetProducerRate("persistent://t/n/other", None, 1.0)) == 0
+    topic, opened = state.producer_topics[0].topic, 5
+    assert pieces_of(state) == opened, "a lazy producer opens one partition"
+    assert effort_of(state, SetProducerRate(topic, None, 1.0)) == opened + 5 * 40
+    assert effort_of(state, SetProducerRate(topic, 3, 1.0)) == opened + 40
+    assert effort_of(state, AddProducers(topic, ProducerPlan(count=7))) == opened + 7 * 40
+    assert effort_of(state, SendByProducers(topic, times=9)) == opened + 5 * 9
+    assert effort_of(state, SetProducerRate("persistent://t/n/other", None, 1.0)) == opened
+
+
+def test_partitions_that_producers_opened_count_for_every_later_step() -> None:
+    timeline = Timeline.start(synthetic_producers(ProducerPlan(count=5), 40).state)
+    topic = timeline.state.producer_topics[0].topic
+    assert pieces_of(timeline.state) == 5 * 40
+    assert effort_of(timeline.state, SendByProducers(topic, times=9)) == 5 * 40 + 5 * 9
 
 
 def test_numbers_that_nobody_could_mean_are_no_effort() -> None:
